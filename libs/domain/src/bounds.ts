@@ -1,0 +1,24 @@
+const MiB = 1024 * 1024;
+
+/** The limits in force (design section 6). Sizes are bytes of UTF-8 JSON. */
+export const BOUNDS = {
+  requestBodyBytes: 1_500_000,
+  clientMessages: 100,
+  clientHistoryBytes: 8 * MiB,
+  agentMessages: 1_000,
+  agentHistoryBytes: 8 * MiB,
+  taskBytes: 2 * MiB,
+  pageBytes: 4 * MiB,
+  pageArtifacts: 100,
+  pageArtifactParts: 1_000,
+  taskArtifacts: 20,
+  artifactParts: 20,
+  /** Artifacts that one run may start. They are part of the state that every append carries, so there is an end to them. */
+  runArtifacts: 1_000,
+  pageSizeMax: 100,
+  pageSizeDefault: 50,
+  jsonDepth: 64,
+  jsonKeys: 20_000,
+  jsonStringBytes: 1_400_000,
+  idLength: 256,
+} as const;

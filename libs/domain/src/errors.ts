@@ -1,0 +1,70 @@
+/** One thing that is wrong with a request: where (`message.parts[0]`) and how to mend it. */
+export interface FieldViolation {
+  field: string;
+  description: string;
+}
+
+/**
+ * Every way in which Acta says no, with what each wire needs to say it well. Meaning only: codes and statuses belong to
+ * the wires, each of which has one table over these keys that does not compile until it has them all.
+ */
+export interface DomainErrorDetails {
+  // The task
+  TaskNotFound: { taskId: string };
+  TaskNotCancelable: { taskId: string; status: string };
+  TaskEnded: { taskId: string; status: string };
+  // The request
+  InvalidParameters: { violations: FieldViolation[] };
+  ContentTypeNotSupported: { mediaType: string };
+  UnsupportedOperation: { operation: string };
+  PushNotificationNotSupported: Record<string, never>;
+  ExtendedCardNotConfigured: Record<string, never>;
+  ExtensionSupportRequired: { extension: string };
+  VersionNotSupported: { version: string };
+  // The agent
+  InvalidAgentResponse: { taskId: string };
+  Fenced: { taskId: string; leaseGeneration: number; dispatcherGeneration: number };
+  CommandConflict: { commandId: string };
+  // The envelope
+  ParseError: Record<string, never>;
+  InvalidRequest: Record<string, never>;
+  MethodNotFound: { method: string };
+  UnsupportedMediaType: { mediaType: string };
+  PayloadTooLarge: { limit: number };
+  // The caller
+  Unauthenticated: Record<string, never>;
+  Forbidden: Record<string, never>;
+  RateLimited: { retryAfterSeconds: number };
+  // The server
+  Overloaded: { retryAfterSeconds: number };
+  Internal: Record<string, never>;
+}
+
+export type DomainErrorKind = keyof DomainErrorDetails;
+
+/** The one error class that crosses rooms. `message` is for people: it names what is wrong and how to mend it. */
+export class DomainError<K extends DomainErrorKind = DomainErrorKind> extends Error {
+  constructor(
+    readonly kind: K,
+    message: string,
+    readonly details: DomainErrorDetails[K],
+  ) {
+    super(message);
+    this.name = kind;
+  }
+
+  static is<K extends DomainErrorKind>(error: unknown, kind: K): error is DomainError<K> {
+    return error instanceof DomainError && error.kind === kind;
+  }
+}
+
+export const taskNotFound = (taskId: string) => new DomainError('TaskNotFound', 'task not found', { taskId });
+
+export const invalidParameters = (...violations: FieldViolation[]) =>
+  new DomainError(
+    'InvalidParameters',
+    `invalid parameters: ${violations.map((v) => `${v.field}: ${v.description}`).join('; ')}`,
+    { violations },
+  );
+
+export const invalidField = (field: string, description: string) => invalidParameters({ field, description });

@@ -1,0 +1,76 @@
+import type { EventContent } from './content.js';
+
+/** Facts of each event type: what Acta decided. What people and agents wrote is content, kept apart and encrypted. */
+export interface TaskEventFacts {
+  TaskSubmitted: {
+    contextId: string;
+    ring: string;
+    owner: string;
+    agent: string;
+    /** The first send was answered before any outcome, so a bare reply must become a completion. */
+    answered: boolean;
+  };
+  MessageAccepted: { messageId: string; parts: number; bytes: number; referenceTaskIds?: string[] };
+  RunStarted: {
+    runId: string;
+    attempt: number;
+    leaseGeneration: number;
+    dispatcherGeneration: number;
+    worker: string;
+  };
+  StatusReported: RunFacts & AgentMessageFacts;
+  ArtifactPublished: RunFacts & {
+    artifactId: string;
+    /** Adds to the artifact that this run started; otherwise it starts it, or starts it anew. */
+    append: boolean;
+    last: boolean;
+    parts: number;
+    bytes: number;
+  };
+  InputRequested: RunFacts & AgentMessageFacts & TurnFacts;
+  AuthorizationRequested: RunFacts & AgentMessageFacts & TurnFacts;
+  ReplySent: RunFacts & AgentMessageFacts;
+  TaskCompleted: RunFacts & AgentMessageFacts;
+  TaskFailed: RunFacts & AgentMessageFacts & { reason: FailureReason };
+  TaskRejected: RunFacts & AgentMessageFacts;
+  CancelRequested: { deadline: string };
+  TaskCanceled: AgentMessageFacts & { reason: 'idle' | 'agent' | 'deadline' | 'lease' | 'holder' };
+  RunLost: { runId: string; reason: LossReason };
+  RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string; counted: boolean };
+}
+
+interface RunFacts {
+  runId: string;
+  seq: number;
+}
+
+interface AgentMessageFacts {
+  messageId?: string;
+  bytes?: number;
+}
+
+interface TurnFacts {
+  /** A message that the run never read starts the next turn at once. */
+  nextTurn: boolean;
+}
+
+export type FailureReason = 'agent' | 'attempts-exhausted' | 'invalid-agent-response';
+export type LossReason = 'lease-expired' | 'retryable-error' | 'released';
+
+export type TaskEventType = keyof TaskEventFacts;
+
+/** Past-tense facts of one task, in the order of their versions. */
+export type TaskEvent = {
+  [T in TaskEventType]: { readonly type: T; readonly facts: TaskEventFacts[T]; readonly content?: EventContent };
+}[TaskEventType];
+
+/** Where an event stands in its stream: what `evolve` needs beside the event itself. */
+export interface EventPlace {
+  /** Counts from 1 in each stream. */
+  readonly version: number;
+  /** RFC 3339, UTC, milliseconds. */
+  readonly recordedAt: string;
+}
+
+/** Version that new events are written with; a change of an event's shape raises it and adds an upcaster. */
+export const EVENT_SCHEMA_VERSION = 1;
