@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Binaries, findBinaries } from './binaries.js';
+import { ensureCluster } from './cluster.js';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import { findPlace, type Place } from './place.js';
+import { clearStalePid, isRunning, launch, type Launch, readPostmaster, stop } from './postmaster.js';
+import { type Address, Presence, SUPERUSER } from './presence.js';
+
+const DATABASE = 'acta';
+const POLL_MS = 20;
+const PATIENCE_MS = 60_000;
+// What Postgres complains about when another postmaster has the cluster.
+const LOST_RACE = /lock file "postmaster.pid" (already exists|is empty)/;
+
+export interface EmbeddedPostgresOptions {
+  /** Receives one line for each thing that a person may want to know. */
+  log?: (line: string) => void;
+  /** Postgres settings of a start; a server that runs already keeps its own. */
+  settings?: Record<string, string>;
+}
+
+export interface EmbeddedPostgres {
+  /** Usable as the configuration of a `pg.Pool`. */
+  connection: { host: string; port: number; user: string; database: string; password?: string; ssl: false };
+  /** The same as a connection string, for pg and for libpq. */
+  url: string;
+  /** False when it ran already, for another process or because its own was killed. */
+  started: boolean;
+  /** Stops Postgres, unless another process has it open. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the Postgres of a data directory: adopts the one that runs on it, or starts one, at the very first start on a
+ * new cluster. The database `acta` exists afterwards.
+ *
+ * @throws EmbeddedPostgresError one sentence for the person who started Acta
+ */
+export async function openEmbeddedPostgres(
+  dataDir: string,
+  options: EmbeddedPostgresOptions = {},
+): Promise<EmbeddedPostgres> {
+  const { log = () => undefined, settings = {} } = options;
+  const place = await findPlace(dataDir, log);
+  const { address, presence, started } = await adoptOrStart(place, settings);
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= presence.leave(() => stop(place, () => binariesFor(place))));
+  try {
+    await presence.createDatabase(DATABASE);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  log(started ? `Postgres started in ${place.cluster}.` : `Postgres runs already in ${place.cluster}.`);
+  const connection = { ...address, user: SUPERUSER, database: DATABASE, ssl: false as const };
+  return { connection, url: connectionUrl(address), started, close };
+}
+
+interface Adopted {
+  address: Address;
+  presence: Presence;
+  started: boolean;
+}
+
+// One loop for all orders of events: another start may win at any point, and another process's stop may come in between.
+async function adoptOrStart(place: Place, settings: Record<string, string>): Promise<Adopted> {
+  let launched: Launch | undefined;
+  let deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const postmaster = await readPostmaster(place);
+    const address = postmaster?.address;
+    const answer = address && (await Presence.join(address));
+    if (address && answer?.presence) {
+      return { address, presence: answer.presence, started: postmaster?.pid === launched?.pid };
+    }
+    if (!postmaster || !(await isRunning(postmaster))) {
+      const failure = await launched?.failure();
+      if (failure !== undefined && !LOST_RACE.test(failure)) {
+        throw new EmbeddedPostgresError(`The embedded Postgres did not start: ${failure}`);
+      }
+      if (!launched || failure !== undefined) {
+        await clearStalePid(place, postmaster);
+        launched = await start(place, settings);
+      }
+    }
+    // The server says how it is getting on: replaying a long log after a crash takes as long as it takes.
+    const state = answer?.absent ?? 'no connection';
+    if (/starting up|recovery/.test(state)) deadline = Date.now() + PATIENCE_MS;
+    if (Date.now() > deadline) {
+      throw new EmbeddedPostgresError(
+        `The embedded Postgres in ${place.cluster} did not answer within ${PATIENCE_MS / 1000} s (${state}); see ${place.logFile}.`,
+      );
+    }
+    await delay(POLL_MS);
+  }
+}
+
+async function start(place: Place, settings: Record<string, string>): Promise<Launch> {
+  const binaries = await binariesFor(place);
+  await ensureCluster(place, binaries, settings['fsync'] !== 'off');
+  return launch(place, binaries, settings);
+}
+
+const binariesFor = (place: Place): Promise<Binaries> => findBinaries(place.home, place.account);
+
+function connectionUrl({ host, port, password }: Address): string {
+  const parameters = { host, port: String(port), user: SUPERUSER, sslmode: 'disable', ...(password && { password }) };
+  const query = new URLSearchParams(parameters);
+  return `postgresql:///${DATABASE}?${query.toString()}`;
+}
