@@ -1,0 +1,110 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import type { Schema } from './schema.js';
+import type { ServerSecret } from './secret.js';
+
+export type ConnectionConfig = string | pg.PoolConfig;
+
+/** A statement with a name is planned once for each connection. */
+export interface NamedStatement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Whatever runs statements: the pool, or one connection inside a transaction. */
+export type Executor = Pick<pg.Pool, 'query'>;
+
+export interface StatementCounts {
+  statements: number;
+  transactions: number;
+}
+
+/** The connections of this process to the one database. */
+export class Database {
+  readonly pool: pg.Pool;
+  readonly kysely: Kysely<Schema>;
+  /** Counted for the bench: what a command costs in round trips. */
+  readonly counts: StatementCounts = { statements: 0, transactions: 0 };
+  private currentEpoch: number | null = null;
+
+  constructor(
+    readonly connection: ConnectionConfig,
+    options: { readonly maxConnections?: number; readonly onError?: (error: Error) => void } = {},
+  ) {
+    const config: pg.PoolConfig = typeof connection === 'string' ? { connectionString: connection } : connection;
+    this.pool = new pg.Pool({ max: options.maxConnections ?? 16, application_name: 'acta', ...config });
+    // An idle connection that the server closes must not end the process.
+    this.pool.on('error', (error) => options.onError?.(error));
+    this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
+  }
+
+  /** The epoch that new events are written in. Known once `claimState` has run. */
+  get epoch(): number {
+    if (this.currentEpoch === null) throw new Error('the database is used before claimState()');
+    return this.currentEpoch;
+  }
+
+  /** Runs one named statement: one round trip. */
+  async run<Row extends pg.QueryResultRow>(
+    statement: NamedStatement,
+    values: readonly unknown[],
+    executor: Executor = this.pool,
+  ): Promise<Row[]> {
+    this.counts.statements += 1;
+    const result = await executor.query<Row>({ ...statement, values: values as unknown[] });
+    return result.rows;
+  }
+
+  async transaction<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
+    this.counts.transactions += 1;
+    const client = await this.pool.connect();
+    try {
+      await client.query('begin');
+      const result = await work(client);
+      await client.query('commit');
+      client.release();
+      return result;
+    } catch (error) {
+      // A connection that cannot even roll back is broken: the pool must not hand it out again.
+      await client.query('rollback').then(
+        () => client.release(),
+        (broken: Error) => client.release(broken),
+      );
+      throw error;
+    }
+  }
+
+  /**
+   * Makes sure that this server and this database belong together: the first server to come leaves the fingerprint of
+   * its secret, every other must have the same. A database that was restored into another cluster starts a new epoch,
+   * because that cluster's transaction ids say nothing about the events it brought along.
+   */
+  async claimState(secret: ServerSecret): Promise<void> {
+    this.currentEpoch = await this.transaction(async (executor) => {
+      const system = await executor.query<{ id: string }>(
+        'select system_identifier::text as id from pg_control_system()',
+      );
+      const id = system.rows[0]!.id;
+      await executor.query(
+        `insert into server_state (secret_fingerprint, epoch, system_identifier) values ($1, 1, $2) on conflict do nothing`,
+        [secret.fingerprint(), id],
+      );
+      const { rows } = await executor.query<{ secret_fingerprint: string; epoch: number; system_identifier: string }>(
+        'select secret_fingerprint, epoch, system_identifier from server_state for update',
+      );
+      const state = rows[0]!;
+      if (state.secret_fingerprint !== secret.fingerprint()) {
+        throw new Error(
+          'this database was written with another secret: start with the ACTA_SECRET_KEY that it was created with',
+        );
+      }
+      if (state.system_identifier === id) return state.epoch;
+      await executor.query('update server_state set epoch = epoch + 1, system_identifier = $1', [id]);
+      return state.epoch + 1;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.kysely.destroy();
+  }
+}

@@ -1,0 +1,299 @@
+import {
+  type Actor,
+  EVENT_SCHEMA_VERSION,
+  type EventContent,
+  eventIdOf,
+  type RecordedEvent,
+  type TaskEvent,
+  type TaskState,
+} from '@app/domain';
+import { ContentCipher, type TaskKey } from './content-cipher.js';
+import type { Database, Executor } from './database.js';
+import { APPEND_EVENTS, LOAD_HEAD, READ_STREAM } from './event-log.statements.js';
+import { eventHash, GENESIS_HASH } from './hash-chain.js';
+import type { EventTable } from './schema.js';
+import type { ServerSecret } from './secret.js';
+
+/** The end of a stream: what the next append builds on. */
+export interface StreamHead {
+  readonly state: TaskState;
+  readonly hash: Buffer;
+  /** Null once the task's content has been erased. */
+  readonly key: TaskKey | null;
+}
+
+export interface Receipt {
+  readonly taskId: string;
+  readonly fingerprint: Buffer;
+}
+
+/** A worker's fence as the queue row must still have it at the moment of the append. */
+export interface AppendFence {
+  readonly runId: string;
+  readonly leaseGeneration: number;
+  readonly dispatcherGeneration: number;
+}
+
+/** Rows of the read models that change with an append; the projector of `libs/tasks` makes them. */
+export interface ReadModelRows {
+  readonly messages?: readonly { version: number; role: string; bytes: number }[];
+  readonly chunks?: readonly {
+    version: number;
+    run_id: string;
+    artifact_id: string;
+    append: boolean;
+    parts: number;
+    bytes: number;
+  }[];
+  readonly lostRuns?: readonly string[];
+  /** The queue row as it must be; null when nothing is left to execute. */
+  readonly queue: {
+    readonly agent: string;
+    readonly ring: string;
+    readonly dispatcherGeneration: number;
+    readonly leaseGeneration: number;
+    readonly attempts: number;
+    readonly notBefore: string;
+    readonly runId: string | null;
+    readonly worker: string | null;
+    readonly cancelDeadline: string | null;
+  } | null;
+}
+
+export interface Append {
+  readonly tenantId: string;
+  readonly taskId: string;
+  /** The head that the events were decided on; null for a new stream. Its version is the expected version. */
+  readonly head: StreamHead | null;
+  readonly events: readonly TaskEvent[];
+  /** The state after the events. */
+  readonly state: TaskState;
+  readonly rows: ReadModelRows;
+  /** RFC 3339, UTC, milliseconds. */
+  readonly recordedAt: string;
+  readonly actor: Actor;
+  /** Derives the event ids, so that a retried command cannot be recorded twice. */
+  readonly commandId: string;
+  /** HMAC of the command's payload: the same command id with another one is a conflict. */
+  readonly fingerprint: Buffer;
+  readonly fence?: AppendFence;
+  /** Set for a client's message: its (tenant, subject, messageId) can be taken once. */
+  readonly receipt?: { readonly subject: string; readonly messageId: string };
+  readonly causationId?: string;
+  readonly protocolVersion?: string;
+  readonly traceParent?: string;
+  /** Length of the lease that a `RunStarted` among the events begins. */
+  readonly leaseMs: number;
+}
+
+export type AppendResult =
+  | { readonly outcome: 'appended'; readonly head: StreamHead; readonly events: readonly RecordedEvent[] }
+  /** Another append came first, or this command is in the log already: load the head again and decide anew. */
+  | { readonly outcome: 'conflict' }
+  | { readonly outcome: 'fenced' }
+  /** The message was received before. */
+  | { readonly outcome: 'received'; readonly receipt: Receipt }
+  | { readonly outcome: 'other-ring' };
+
+/** An event as stored. */
+export type StoredEvent = Omit<EventTable, 'facts' | 'position' | 'transaction_id'> & {
+  facts: string;
+  position: string;
+  transaction_id: string;
+};
+
+/** The append-only log of every stream. Nothing else writes events. */
+export class EventLog {
+  private readonly cipher: ContentCipher;
+
+  constructor(
+    readonly database: Database,
+    secret: ServerSecret,
+  ) {
+    this.cipher = new ContentCipher(secret);
+  }
+
+  /**
+   * Appends events to one stream together with everything that is read from them. One statement; atomic. What can
+   * rightly happen is a result; what remains thrown is the database being unreachable or broken.
+   */
+  async append(append: Append, executor?: Executor): Promise<AppendResult> {
+    const { tenantId, taskId, head, state, actor } = append;
+    const expected = head?.state.version ?? 0;
+    const key = head === null ? this.cipher.newKey(tenantId, taskId) : head.key;
+    const sealed = this.seal(append, key, expected);
+    const hash = sealed.hashes.at(-1)!;
+    try {
+      const [row] = await this.database.run<{ outcome: string; receipt_task: string; receipt_fingerprint: Buffer }>(
+        APPEND_EVENTS,
+        [
+          tenantId,
+          taskId,
+          expected,
+          append.fence?.runId ?? null,
+          append.fence?.leaseGeneration ?? null,
+          append.fence?.dispatcherGeneration ?? null,
+          append.receipt?.subject ?? null,
+          append.receipt?.messageId ?? null,
+          state.contextId,
+          state.owner,
+          state.ring,
+          state.agent,
+          head === null ? key!.wrapped : null,
+          actor.subject,
+          actor.role,
+          append.commandId,
+          append.fingerprint,
+          append.causationId ?? null,
+          append.protocolVersion ?? null,
+          append.traceParent ?? null,
+          append.recordedAt,
+          this.database.epoch,
+          EVENT_SCHEMA_VERSION,
+          sealed.ids,
+          append.events.map((event) => event.type),
+          sealed.facts,
+          sealed.contents,
+          head?.hash ?? GENESIS_HASH,
+          sealed.hashes,
+          state.status,
+          state.statusAt,
+          JSON.stringify(state),
+          JSON.stringify(append.rows),
+          append.leaseMs,
+        ],
+        executor,
+      );
+      if (row!.outcome === 'fenced') return { outcome: 'fenced' };
+      if (row!.outcome === 'received') {
+        return { outcome: 'received', receipt: { taskId: row!.receipt_task, fingerprint: row!.receipt_fingerprint } };
+      }
+      const events = append.events.map((event, at) => ({
+        ...event,
+        version: expected + at + 1,
+        recordedAt: append.recordedAt,
+      }));
+      return { outcome: 'appended', head: { state, hash, key }, events };
+    } catch (error) {
+      const code = (error as { code?: string }).code;
+      if (code === 'AC409' || code === '23505') return { outcome: 'conflict' };
+      if (code === 'AC422') return { outcome: 'other-ring' };
+      throw error;
+    }
+  }
+
+  /** The head of a stream, and the receipt of a caller's message if it has one. Null when there is no such stream. */
+  async head(
+    tenantId: string,
+    taskId: string,
+    message?: { readonly subject: string; readonly messageId: string },
+    executor?: Executor,
+  ): Promise<{ head: StreamHead; receipt: Receipt | null } | null> {
+    const [row] = await this.database.run<{
+      state: TaskState;
+      head_hash: Buffer;
+      wrapped_key: Buffer | null;
+      receipt_task: string | null;
+      receipt_fingerprint: Buffer | null;
+    }>(LOAD_HEAD, [tenantId, taskId, message?.subject ?? null, message?.messageId ?? null], executor);
+    if (row === undefined) return null;
+    const { receipt_task: receiptTask, receipt_fingerprint: fingerprint } = row;
+    return {
+      head: this.headOf(tenantId, taskId, row),
+      receipt: receiptTask === null || fingerprint === null ? null : { taskId: receiptTask, fingerprint },
+    };
+  }
+
+  /** A head from a row that someone read for it (the claim reads many at once). */
+  headOf(
+    tenantId: string,
+    taskId: string,
+    row: { state: TaskState; head_hash: Buffer; wrapped_key: Buffer | null },
+  ): StreamHead {
+    return { state: row.state, hash: row.head_hash, key: this.unwrap(tenantId, taskId, row.wrapped_key) };
+  }
+
+  /** Events of one stream after a version, in order, at most `limit`, their content readable. */
+  async read(tenantId: string, taskId: string, after: number, limit: number): Promise<RecordedEvent[]> {
+    return (await this.readStored(tenantId, taskId, after, limit)).map(({ event, key }) => this.open(event, key));
+  }
+
+  /** The same events as they are stored, with the key of their content. */
+  async readStored(
+    tenantId: string,
+    taskId: string,
+    after: number,
+    limit: number,
+  ): Promise<{ event: StoredEvent; key: TaskKey | null }[]> {
+    const rows = await this.database.run<StoredEvent & { wrapped_key: Buffer | null }>(READ_STREAM, [
+      tenantId,
+      taskId,
+      after,
+      limit,
+    ]);
+    const key = this.unwrap(tenantId, taskId, rows[0]?.wrapped_key ?? null);
+    return rows.map(({ wrapped_key: _, ...event }) => ({ event, key }));
+  }
+
+  /** A stored event with its content readable; without it when the key is gone. Throws when the content was altered. */
+  open(
+    stored: Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'version' | 'recorded_at'>,
+    key: TaskKey | null,
+  ): RecordedEvent {
+    const content =
+      stored.content === null || key === null
+        ? undefined
+        : (this.cipher.decrypt(key, stored.event_id, stored.content) as EventContent);
+    return {
+      type: stored.type,
+      facts: JSON.parse(stored.facts) as unknown,
+      ...(content === undefined ? {} : { content }),
+      version: stored.version,
+      recordedAt: stored.recorded_at.toISOString(),
+    } as RecordedEvent;
+  }
+
+  unwrap(tenantId: string, taskId: string, wrapped: Buffer | null): TaskKey | null {
+    return wrapped === null ? null : this.cipher.unwrap(tenantId, taskId, wrapped);
+  }
+
+  private seal(append: Append, key: TaskKey | null, expected: number) {
+    const { tenantId, taskId, commandId } = append;
+    const ids: string[] = [];
+    const facts: string[] = [];
+    const contents: (Buffer | null)[] = [];
+    const hashes: Buffer[] = [];
+    let previous = append.head?.hash ?? GENESIS_HASH;
+    append.events.forEach((event, at) => {
+      const eventId = eventIdOf(tenantId, taskId, commandId, at);
+      const text = JSON.stringify(event.facts);
+      if (event.content !== undefined && key === null)
+        throw new Error(`task ${taskId} was erased and takes no content`);
+      const content = event.content === undefined ? null : this.cipher.encrypt(key!, eventId, event.content);
+      previous = eventHash(previous, {
+        tenantId,
+        taskId,
+        version: expected + at + 1,
+        eventId,
+        type: event.type,
+        schemaVersion: EVENT_SCHEMA_VERSION,
+        facts: text,
+        content,
+        actorSubject: append.actor.subject,
+        actorRole: append.actor.role,
+        commandId,
+        commandFingerprint: append.fingerprint,
+        causationId: append.causationId ?? null,
+        correlationId: append.state.contextId,
+        protocolVersion: append.protocolVersion ?? null,
+        traceParent: append.traceParent ?? null,
+        recordedAt: append.recordedAt,
+      });
+      ids.push(eventId);
+      facts.push(text);
+      contents.push(content);
+      hashes.push(previous);
+    });
+    return { ids, facts, contents, hashes };
+  }
+}

@@ -1,0 +1,109 @@
+import type { ColumnType, Generated } from 'kysely';
+
+/** The tables as Kysely sees them; what each column means stands in `migrations/`. */
+export interface Schema {
+  server_state: {
+    only_row: Generated<boolean>;
+    secret_fingerprint: string;
+    epoch: number;
+    system_identifier: string;
+  };
+  event: EventTable;
+  task_key: { tenant_id: string; task_id: string; wrapped_key: Buffer };
+  task: {
+    tenant_id: string;
+    task_id: string;
+    context_id: string;
+    owner: string;
+    ring: string;
+    agent: string;
+    status: string;
+    version: number;
+    head_hash: Buffer;
+    status_at: Date;
+    state: ColumnType<unknown, string, string>;
+  };
+  context: { tenant_id: string; owner: string; context_id: string; ring: string };
+  message_receipt: {
+    tenant_id: string;
+    subject: string;
+    message_id: string;
+    task_id: string;
+    fingerprint: Buffer;
+  };
+  message: { tenant_id: string; task_id: string; version: number; role: string; bytes: number };
+  artifact_chunk: {
+    tenant_id: string;
+    task_id: string;
+    version: number;
+    run_id: string;
+    artifact_id: string;
+    started_version: number;
+    parts: number;
+    bytes: number;
+  };
+  run_queue: {
+    tenant_id: string;
+    task_id: string;
+    agent: string;
+    ring: string;
+    dispatcher_generation: number;
+    lease_generation: number;
+    attempts: number;
+    not_before: Date;
+    run_id: string | null;
+    worker: string | null;
+    lease_expires_at: Date | null;
+    cancel_deadline: Date | null;
+  };
+  api_key: {
+    tenant_id: string;
+    key_id: string;
+    token_hash: Buffer;
+    subject: string;
+    role: string;
+    rings: string[];
+    agents: string[];
+    created_at: Generated<Date>;
+    expires_at: Date | null;
+    revoked_at: Date | null;
+  };
+  audit_entry: {
+    tenant_id: string;
+    entry_id: string;
+    type: string;
+    facts: ColumnType<unknown, string, never>;
+    actor_subject: string;
+    actor_role: string;
+    recorded_at: Date;
+    hash: Buffer;
+    position: Generated<string>;
+    transaction_id: Generated<string>;
+  };
+}
+
+export interface EventTable {
+  tenant_id: string;
+  task_id: string;
+  version: number;
+  event_id: string;
+  type: string;
+  schema_version: number;
+  /** Read as text where it is hashed: `facts::text`. */
+  facts: unknown;
+  content: Buffer | null;
+  actor_subject: string;
+  actor_role: string;
+  command_id: string;
+  command_fingerprint: Buffer;
+  causation_id: string | null;
+  correlation_id: string;
+  protocol_version: string | null;
+  trace_parent: string | null;
+  recorded_at: Date;
+  previous_hash: Buffer;
+  hash: Buffer;
+  epoch: number;
+  position: Generated<string>;
+  transaction_id: Generated<string>;
+}

@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import type { RecordedEvent } from '@app/domain';
+import pg from 'pg';
+import { Observable, Subject } from 'rxjs';
+import type { Database } from './database.js';
+
+/** A stream has grown. Events come along when the append was this process's own. */
+export interface TaskChange {
+  readonly tenantId: string;
+  readonly taskId: string;
+  readonly version: number;
+  readonly events?: readonly RecordedEvent[];
+  /** The agent that has work waiting because of this change. */
+  readonly queuedFor?: string;
+}
+
+const CHANNEL = 'acta_task_changed';
+/** Postgres refuses a payload of 8000 bytes or more. */
+const PAYLOAD_BYTES = 7_800;
+const COALESCE_MS = 5;
+const RECONNECT_MS = 1_000;
+const POLL_MS = 1_000;
+const POLL_ALONE_MS = 200;
+
+type Wire = [tenantId: string, taskId: string, version: number, queuedFor: string | null];
+
+/**
+ * Tells whoever waits that a task has changed: at once within the process, and through a coalesced NOTIFY from one
+ * connection to every other. (A NOTIFY inside each append would take a lock that serializes all commits of the cluster.)
+ * A wake-up is a hint: a lost one is made good by polling the tasks that someone waits on.
+ */
+export class TaskWakeups {
+  private readonly instance = randomUUID();
+  private readonly watched = new Map<
+    string,
+    { tenantId: string; taskId: string; subject: Subject<TaskChange>; seen: number }
+  >();
+  private readonly queuedSubject = new Subject<string>();
+  private pending = new Map<string, Wire>();
+  private client: pg.Client | null = null;
+  private flushTimer: NodeJS.Timeout | null = null;
+  private pollTimer: NodeJS.Timeout | null = null;
+  private reconnectTimer: NodeJS.Timeout | null = null;
+  private closed = false;
+
+  constructor(private readonly database: Database) {}
+
+  /** Names of agents for which work has been queued, here or elsewhere. */
+  readonly queued: Observable<string> = this.queuedSubject.asObservable();
+
+  /** Connects to the other processes. Without it only this process's own changes are heard. */
+  async start(): Promise<void> {
+    await this.connect();
+    this.schedulePoll();
+  }
+
+  /** Announces an append of this process. Call it once the append is committed. */
+  publish(change: TaskChange): void {
+    this.emit(change);
+    const { tenantId, taskId, version, queuedFor } = change;
+    const key = keyOf(tenantId, taskId);
+    this.pending.set(key, [tenantId, taskId, version, queuedFor ?? this.pending.get(key)?.[3] ?? null]);
+    this.flushTimer ??= setTimeout(() => void this.flush(), COALESCE_MS);
+  }
+
+  /** Changes of one task from now on; may repeat a version, and may skip one (the log has them all). */
+  changes(tenantId: string, taskId: string): Observable<TaskChange> {
+    return new Observable((subscriber) => {
+      const key = keyOf(tenantId, taskId);
+      const watch = this.watched.get(key) ?? { tenantId, taskId, subject: new Subject<TaskChange>(), seen: 0 };
+      this.watched.set(key, watch);
+      const subscription = watch.subject.subscribe(subscriber);
+      return () => {
+        subscription.unsubscribe();
+        if (!watch.subject.observed) this.watched.delete(key);
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const timer of [this.flushTimer, this.pollTimer, this.reconnectTimer]) if (timer !== null) clearTimeout(timer);
+    await this.flush();
+    const client = this.client;
+    this.client = null;
+    await client?.end().catch(() => undefined);
+  }
+
+  private emit(change: TaskChange): void {
+    const watch = this.watched.get(keyOf(change.tenantId, change.taskId));
+    if (watch !== undefined) {
+      watch.seen = Math.max(watch.seen, change.version);
+      watch.subject.next(change);
+    }
+    if (change.queuedFor !== undefined) this.queuedSubject.next(change.queuedFor);
+  }
+
+  private async flush(): Promise<void> {
+    this.flushTimer = null;
+    const { client } = this;
+    const changes = [...this.pending.values()];
+    this.pending = new Map();
+    if (client === null || changes.length === 0) return;
+    try {
+      for (const payload of payloads(this.instance, changes)) {
+        await client.query({ name: 'notify', text: 'select pg_notify($1, $2)', values: [CHANNEL, payload] });
+      }
+    } catch {
+      // The others poll; the connection's own error event brings it back.
+    }
+  }
+
+  private async connect(): Promise<void> {
+    if (this.closed) return;
+    const { connection } = this.database;
+    const client = new pg.Client({
+      ...(typeof connection === 'string' ? { connectionString: connection } : connection),
+      application_name: 'acta-wakeups',
+      keepAlive: true,
+    });
+    client.on('error', () => this.lost(client));
+    client.on('end', () => this.lost(client));
+    client.on('notification', ({ payload }) => this.hear(payload ?? ''));
+    try {
+      await client.connect();
+      await client.query(`listen ${CHANNEL}`);
+      this.client = client;
+    } catch {
+      this.lost(client);
+    }
+  }
+
+  private lost(client: pg.Client): void {
+    if (this.client !== null && this.client !== client) return;
+    this.client = null;
+    if (this.closed || this.reconnectTimer !== null) return;
+    this.reconnectTimer = setTimeout(() => {
+      this.reconnectTimer = null;
+      void this.connect();
+    }, RECONNECT_MS);
+  }
+
+  private hear(payload: string): void {
+    const [instance, ...changes] = JSON.parse(payload) as [string, ...Wire[]];
+    if (instance === this.instance) return;
+    for (const [tenantId, taskId, version, queuedFor] of changes) {
+      this.emit({ tenantId, taskId, version, ...(queuedFor === null ? {} : { queuedFor }) });
+    }
+  }
+
+  private schedulePoll(): void {
+    if (this.closed) return;
+    this.pollTimer = setTimeout(
+      () => void this.poll().finally(() => this.schedulePoll()),
+      this.client === null ? POLL_ALONE_MS : POLL_MS,
+    );
+    this.pollTimer.unref();
+  }
+
+  private async poll(): Promise<void> {
+    if (this.watched.size === 0) return;
+    const watches = [...this.watched.values()];
+    const rows = await this.database
+      .run<{ tenant_id: string; task_id: string; version: number }>(
+        {
+          name: 'poll_versions',
+          text: `select t.tenant_id, t.task_id, t.version
+            from unnest($1::text[], $2::text[], $3::integer[]) as w (tenant_id, task_id, seen)
+            join task t on t.tenant_id = w.tenant_id and t.task_id = w.task_id
+            where t.version > w.seen`,
+        },
+        [watches.map((w) => w.tenantId), watches.map((w) => w.taskId), watches.map((w) => w.seen)],
+      )
+      .catch(() => []);
+    for (const row of rows) this.emit({ tenantId: row.tenant_id, taskId: row.task_id, version: row.version });
+  }
+}
+
+const keyOf = (tenantId: string, taskId: string) => `${tenantId}\n${taskId}`;
+
+function payloads(instance: string, changes: readonly Wire[]): string[] {
+  const full: string[] = [];
+  let texts: string[] = [];
+  let bytes = 0;
+  const close = () => {
+    if (texts.length > 0) full.push(`[${JSON.stringify(instance)},${texts.join(',')}]`);
+    texts = [];
+    bytes = 0;
+  };
+  for (const change of changes) {
+    const text = JSON.stringify(change);
+    const size = Buffer.byteLength(text) + 1;
+    if (bytes + size > PAYLOAD_BYTES - 64) close();
+    texts.push(text);
+    bytes += size;
+  }
+  close();
+  return full;
+}

@@ -1,0 +1,142 @@
+import { type Kysely, sql } from 'kysely';
+
+/**
+ * The two functions that write: `write_read_models` puts the projected rows of one task in place, and `append_events` is
+ * the only way into the log. An append is one call, one transaction and one round trip, whatever it touches.
+ *
+ * Lock order everywhere: the queue row, then the task row. A claim holds queue rows while it appends, so an append that
+ * took the task row first could deadlock with it.
+ */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    create function write_read_models(p_tenant text, p_task text, p_rows jsonb, p_lease_ms integer)
+    returns void language plpgsql as $$
+    declare
+      q jsonb := p_rows -> 'queue';
+    begin
+      if p_rows ? 'messages' then
+        insert into message (tenant_id, task_id, version, role, bytes)
+        select p_tenant, p_task, m.version, m.role, m.bytes
+        from jsonb_to_recordset(p_rows -> 'messages') as m (version integer, role text, bytes integer);
+      end if;
+
+      if p_rows ? 'lostRuns' then
+        delete from artifact_chunk c
+        where c.tenant_id = p_tenant and c.task_id = p_task and p_rows -> 'lostRuns' ? c.run_id;
+      end if;
+
+      if p_rows ? 'chunks' then
+        insert into artifact_chunk (tenant_id, task_id, version, run_id, artifact_id, started_version, parts, bytes)
+        select p_tenant, p_task, c.version, c.run_id, c.artifact_id,
+          -- A chunk that goes on an artifact belongs to the newest start of it, in this call or before.
+          case when c.append then coalesce(
+            (select max(s.version) from jsonb_to_recordset(p_rows -> 'chunks')
+               as s (version integer, run_id text, artifact_id text, append boolean)
+             where s.artifact_id = c.artifact_id and s.run_id = c.run_id and not s.append and s.version < c.version),
+            (select max(s.started_version) from artifact_chunk s
+             where s.tenant_id = p_tenant and s.task_id = p_task and s.run_id = c.run_id and s.artifact_id = c.artifact_id))
+          else c.version end,
+          c.parts, c.bytes
+        from jsonb_to_recordset(p_rows -> 'chunks')
+          as c (version integer, run_id text, artifact_id text, append boolean, parts integer, bytes integer);
+      end if;
+
+      if q is null or q = 'null'::jsonb then
+        delete from run_queue where tenant_id = p_tenant and task_id = p_task;
+      else
+        insert into run_queue as r (tenant_id, task_id, agent, ring, dispatcher_generation, lease_generation, attempts,
+          not_before, run_id, worker, lease_expires_at, cancel_deadline)
+        values (p_tenant, p_task, q ->> 'agent', q ->> 'ring', (q ->> 'dispatcherGeneration')::integer,
+          (q ->> 'leaseGeneration')::integer, (q ->> 'attempts')::integer, (q ->> 'notBefore')::timestamptz,
+          q ->> 'runId', q ->> 'worker',
+          case when q ->> 'runId' is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond' end,
+          (q ->> 'cancelDeadline')::timestamptz)
+        on conflict (tenant_id, task_id) do update set
+          dispatcher_generation = excluded.dispatcher_generation,
+          lease_generation = excluded.lease_generation,
+          attempts = excluded.attempts,
+          not_before = excluded.not_before,
+          run_id = excluded.run_id,
+          worker = excluded.worker,
+          -- A lease starts with its run; only heartbeats move it after that.
+          lease_expires_at = case when r.run_id is not distinct from excluded.run_id then r.lease_expires_at
+            else excluded.lease_expires_at end,
+          cancel_deadline = excluded.cancel_deadline;
+      end if;
+    end $$`.execute(db);
+
+  await sql`
+    create function append_events(
+      p_tenant text, p_task text, p_expected integer,
+      p_fence_run text, p_fence_lease integer, p_fence_dispatcher integer,
+      p_receipt_subject text, p_receipt_message text,
+      p_context text, p_owner text, p_ring text, p_agent text, p_wrapped_key bytea,
+      p_actor_subject text, p_actor_role text, p_command text, p_fingerprint bytea, p_causation text,
+      p_protocol text, p_trace text, p_recorded_at timestamptz, p_epoch integer, p_schema smallint,
+      p_event_ids uuid[], p_types text[], p_facts text[], p_contents bytea[],
+      p_previous_hash bytea, p_hashes bytea[],
+      p_status text, p_status_at timestamptz, p_state text, p_rows jsonb, p_lease_ms integer)
+    returns table (outcome text, receipt_task text, receipt_fingerprint bytea) language plpgsql as $$
+    declare
+      n integer := cardinality(p_event_ids);
+      held record;
+    begin
+      -- 1. The fence. The row lock also orders this append with claims and with the reaper.
+      if p_expected > 0 then
+        select run_id, lease_generation, dispatcher_generation, lease_expires_at into held
+        from run_queue where tenant_id = p_tenant and task_id = p_task for update;
+        if p_fence_run is not null and (held is null or held.run_id is distinct from p_fence_run
+            or held.lease_generation <> p_fence_lease or held.dispatcher_generation <> p_fence_dispatcher
+            or held.lease_expires_at <= clock_timestamp()) then
+          return query select 'fenced', null::text, null::bytea;
+          return;
+        end if;
+      end if;
+
+      -- 2. The receipt: whoever sent this message before, in any replica, wins. Waits for a sender that is still at it.
+      if p_receipt_message is not null then
+        insert into message_receipt (tenant_id, subject, message_id, task_id, fingerprint)
+        values (p_tenant, p_receipt_subject, p_receipt_message, p_task, p_fingerprint)
+        on conflict do nothing;
+        if not found then
+          return query select 'received', r.task_id, r.fingerprint from message_receipt r
+          where r.tenant_id = p_tenant and r.subject = p_receipt_subject and r.message_id = p_receipt_message;
+          return;
+        end if;
+      end if;
+
+      -- 3. The task row, where the expected version is checked.
+      if p_expected = 0 then
+        insert into context as c (tenant_id, owner, context_id, ring) values (p_tenant, p_owner, p_context, p_ring)
+        on conflict (tenant_id, owner, context_id) do update set ring = c.ring where c.ring = excluded.ring;
+        if not found then
+          raise exception 'the context is of another ring' using errcode = 'AC422';
+        end if;
+        insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
+        values (p_tenant, p_task, p_context, p_owner, p_ring, p_agent, p_status, n, p_hashes[n], p_status_at, p_state::json);
+        insert into task_key (tenant_id, task_id, wrapped_key) values (p_tenant, p_task, p_wrapped_key);
+      else
+        update task set status = p_status, version = p_expected + n, head_hash = p_hashes[n], status_at = p_status_at,
+          state = p_state::json
+        where tenant_id = p_tenant and task_id = p_task and version = p_expected;
+        if not found then
+          raise exception 'version % is not the head of the stream', p_expected using errcode = 'AC409';
+        end if;
+      end if;
+
+      -- 4. The events, each in its place.
+      insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, content, actor_subject,
+        actor_role, command_id, command_fingerprint, causation_id, correlation_id, protocol_version, trace_parent,
+        recorded_at, previous_hash, hash, epoch)
+      select p_tenant, p_task, p_expected + e.i, e.event_id, e.type, p_schema, e.facts::json, e.content, p_actor_subject,
+        p_actor_role, p_command, p_fingerprint, p_causation, p_context, p_protocol, p_trace,
+        p_recorded_at, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end, e.hash, p_epoch
+      from unnest(p_event_ids, p_types, p_facts, p_contents, p_hashes)
+        with ordinality as e (event_id, type, facts, content, hash, i)
+      order by e.i;
+
+      -- 5. What is read from them.
+      perform write_read_models(p_tenant, p_task, p_rows, p_lease_ms);
+      return query select 'appended', null::text, null::bytea;
+    end $$`.execute(db);
+}
