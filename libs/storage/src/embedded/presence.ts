@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { EmbeddedPostgresError, hasCode } from './embedded-postgres-error.js';
 
@@ -87,13 +88,13 @@ export class Presence {
 
   private async rejoin(): Promise<void> {
     while (!this.left) {
+      await delay(REJOIN_MS, undefined, { ref: false });
       const client = await enter(this.address).catch(() => undefined);
-      if (client) {
-        this.client = client;
-        this.watch();
-        return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, REJOIN_MS).unref());
+      if (!client) continue;
+      this.client = client;
+      this.watch();
+      if (this.left) await client.end();
+      return;
     }
   }
 }

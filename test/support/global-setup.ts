@@ -1,0 +1,14 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * Names what the tests of this run share: the folder of their Postgres and the template that they clone. The first test
+ * that wants a database starts both, so that a run of unit tests starts nothing (and because Jest maps no imports here).
+ */
+export default async function globalSetup(): Promise<void> {
+  process.env['ACTA_TEST_RUN'] = `${process.pid}_${Date.now().toString(36)}`;
+  if (process.env['TEST_DATABASE_URL'] === undefined) {
+    process.env['ACTA_TEST_DATA_DIR'] = await mkdtemp(join(tmpdir(), `acta-test-${process.pid}-`));
+  }
+}
