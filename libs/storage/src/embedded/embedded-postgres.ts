@@ -51,6 +51,7 @@ export async function openEmbeddedPostgres(
     await close();
     throw error;
   }
+  presence.letGo();
   log(started ? `Postgres started in ${place.cluster}.` : `Postgres runs already in ${place.cluster}.`);
   const connection = { ...address, user: SUPERUSER, database: DATABASE, ssl: false as const };
   return { connection, url: connectionUrl(address), started, close };

@@ -54,9 +54,15 @@ export class Presence {
     }
   }
 
+  /** Lets a program that is done end without leaving. */
+  letGo(): void {
+    keepAlive(this.client, false);
+  }
+
   /** Stops using the server, by calling `stop` when nobody else uses it. */
   async leave(stop: () => Promise<void>): Promise<void> {
     this.left = true;
+    keepAlive(this.client, true);
     try {
       if (await this.isLast()) await stop();
     } finally {
@@ -94,6 +100,7 @@ export class Presence {
       this.client = client;
       this.watch();
       if (this.left) await client.end();
+      else this.letGo();
       return;
     }
   }
@@ -117,9 +124,14 @@ async function enter(address: Address): Promise<pg.Client> {
     await client.end().catch(() => undefined);
     throw error;
   }
-  // A program that is done may end without closing: that is no reason to keep it alive.
-  (client as unknown as { unref(): void }).unref();
   return client;
+}
+
+// Both exist on every client; the types leave them out.
+function keepAlive(client: pg.Client, keep: boolean): void {
+  const { connection } = client as unknown as { connection: { ref(): void; unref(): void } };
+  if (keep) connection.ref();
+  else connection.unref();
 }
 
 function reasonOfAbsence(error: unknown): string {
