@@ -78,7 +78,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       dispatcher_generation integer not null,
       lease_generation integer not null,
       attempts integer not null,
-      not_before timestamptz(3) not null,
+      queued_at timestamptz(3) not null,
+      -- Set while a retry waits for its time.
+      not_before timestamptz(3),
       -- Set while a run holds the task.
       run_id text,
       worker text,
@@ -86,7 +88,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       cancel_deadline timestamptz(3),
       primary key (tenant_id, task_id)
     ) with (fillfactor = 70)`.execute(db);
-  await sql`create index run_queue_waiting on run_queue (agent, not_before) where run_id is null`.execute(db);
+  await sql`create index run_queue_waiting on run_queue (agent, queued_at) where run_id is null`.execute(db);
   await sql`create index run_queue_held on run_queue (lease_expires_at) where run_id is not null`.execute(db);
   await sql`create index run_queue_cancel on run_queue (cancel_deadline) where cancel_deadline is not null`.execute(db);
 }

@@ -45,9 +45,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         delete from run_queue where tenant_id = p_tenant and task_id = p_task;
       else
         insert into run_queue as r (tenant_id, task_id, agent, ring, dispatcher_generation, lease_generation, attempts,
-          not_before, run_id, worker, lease_expires_at, cancel_deadline)
+          queued_at, not_before, run_id, worker, lease_expires_at, cancel_deadline)
         values (p_tenant, p_task, q ->> 'agent', q ->> 'ring', (q ->> 'dispatcherGeneration')::integer,
-          (q ->> 'leaseGeneration')::integer, (q ->> 'attempts')::integer, (q ->> 'notBefore')::timestamptz,
+          (q ->> 'leaseGeneration')::integer, (q ->> 'attempts')::integer,
+          (q ->> 'queuedAt')::timestamptz, (q ->> 'notBefore')::timestamptz,
           q ->> 'runId', q ->> 'worker',
           case when q ->> 'runId' is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond' end,
           (q ->> 'cancelDeadline')::timestamptz)
@@ -55,6 +56,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
           dispatcher_generation = excluded.dispatcher_generation,
           lease_generation = excluded.lease_generation,
           attempts = excluded.attempts,
+          queued_at = excluded.queued_at,
           not_before = excluded.not_before,
           run_id = excluded.run_id,
           worker = excluded.worker,

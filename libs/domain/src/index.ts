@@ -1,3 +1,4 @@
+export * from './agent.js';
 export * from './bounds.js';
 export * from './content.js';
 export * from './errors.js';

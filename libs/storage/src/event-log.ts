@@ -53,7 +53,8 @@ export interface ReadModelRows {
     readonly dispatcherGeneration: number;
     readonly leaseGeneration: number;
     readonly attempts: number;
-    readonly notBefore: string;
+    readonly queuedAt: string;
+    readonly notBefore: string | null;
     readonly runId: string | null;
     readonly worker: string | null;
     readonly cancelDeadline: string | null;

@@ -50,7 +50,8 @@ export interface Schema {
     dispatcher_generation: number;
     lease_generation: number;
     attempts: number;
-    not_before: Date;
+    queued_at: Date;
+    not_before: Date | null;
     run_id: string | null;
     worker: string | null;
     lease_expires_at: Date | null;

@@ -1,0 +1,91 @@
+import { canSee, type Fence, type Principal, SYSTEM_ACTOR, taskNotFound, type TaskView } from '@app/domain';
+import type { ServerSecret } from '@app/storage';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { AccessRecord } from './access-record.js';
+import { TaskFollower } from './task-follower.js';
+import { TaskReader } from './task-reader.js';
+import { type CommandEnvelope, freshCommandId, TaskStreams } from './task-streams.js';
+
+export interface CancelPolicy {
+  readonly active: 'fence' | 'holder-only';
+  /** How long a run may take to end by itself, in milliseconds. */
+  readonly graceMs: number;
+}
+
+/**
+ * Ends a task, and gives it in its final state: canceled, or whatever won the race. Errors: TaskNotFound,
+ * TaskNotCancelable (it had ended before, or a worker holds it and only that worker may cancel).
+ */
+export class CancelTask extends Command<TaskView> {
+  constructor(
+    readonly principal: Principal,
+    readonly taskId: string,
+    readonly options: { readonly protocolVersion?: string; readonly holder?: Fence & { readonly worker: string } } = {},
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(CancelTask)
+export class CancelTaskHandler implements ICommandHandler<CancelTask> {
+  constructor(
+    private readonly streams: TaskStreams,
+    private readonly reader: TaskReader,
+    private readonly access: AccessRecord,
+    private readonly policy: CancelPolicy,
+    private readonly secret: ServerSecret,
+  ) {}
+
+  async execute({ principal, taskId, options }: CancelTask): Promise<TaskView> {
+    const { tenantId, subject, role } = principal;
+    const loaded = await this.streams.log.head(tenantId, taskId);
+    const state = loaded?.head.state;
+    if (state === undefined || state.status === 'replied' || !canSee(principal, { tenantId, ...state })) {
+      throw taskNotFound(taskId);
+    }
+    await this.access.note(principal, 'TaskCanceled', taskId, state);
+    const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
+    try {
+      const deadline = new Date(Date.now() + this.policy.graceMs).toISOString();
+      const { protocolVersion, holder } = options;
+      const applied = await this.streams.apply(
+        {
+          ...this.envelope(tenantId, taskId),
+          actor: { subject, role },
+          ...(protocolVersion ? { protocolVersion } : {}),
+        },
+        { type: 'CancelTask', policy: this.policy.active, deadline, ...(holder === undefined ? {} : { holder }) },
+        loaded!.head,
+      );
+      if (applied.outcome !== 'applied') throw new Error('a cancel has no receipt');
+      follower.startAt(applied);
+      await this.untilEnd(follower, tenantId, taskId);
+      const view = await follower.view();
+      if (view === null) throw taskNotFound(taskId);
+      return view;
+    } finally {
+      follower.close();
+    }
+  }
+
+  /** Waits for the holder until the deadline, then ends the task over its head, as any replica's reaper would. */
+  private async untilEnd(follower: TaskFollower, tenantId: string, taskId: string): Promise<void> {
+    const deadline = follower.current.cancelDeadline;
+    if (deadline === null) return;
+    const wait = Math.max(0, Date.parse(deadline) - Date.now());
+    const timer = setTimeout(() => {
+      const envelope = { ...this.envelope(tenantId, taskId), actor: SYSTEM_ACTOR };
+      this.streams.apply(envelope, { type: 'EnforceCancel', now: deadline }).catch(() => undefined);
+    }, wait);
+    await follower.untilEnd().finally(() => clearTimeout(timer));
+  }
+
+  private envelope(tenantId: string, taskId: string): Omit<CommandEnvelope, 'actor'> {
+    return {
+      tenantId,
+      taskId,
+      commandId: freshCommandId('cancel'),
+      fingerprint: this.secret.hmac('fingerprint', 'cancel'),
+    };
+  }
+}

@@ -1,0 +1,160 @@
+import { BOUNDS, encodedBytes, invalidField, type Principal, type TaskStatus, type TaskView } from '@app/domain';
+import type { EventLog, Schema } from '@app/storage';
+import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
+import { type ExpressionBuilder, sql } from 'kysely';
+import { PageTokens, type PagePosition } from './page-token.js';
+import { TaskReader, type TaskRow } from './task-reader.js';
+import type { TaskState } from '@app/domain';
+
+export interface ListTasksRequest {
+  readonly contextId?: string;
+  readonly status?: TaskStatus;
+  /** 1 to 100; absent: 50. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+  /** Absent: no history. */
+  readonly historyLength?: number;
+  /** Inclusive; RFC 3339. */
+  readonly statusTimestampAfter?: string;
+  readonly includeArtifacts?: boolean;
+}
+
+export interface TaskPage {
+  readonly tasks: readonly TaskView[];
+  /** Empty on the last page. */
+  readonly nextPageToken: string;
+  readonly pageSize: number;
+  /** Exact, of all pages. */
+  readonly totalSize: number;
+}
+
+/** The caller's tasks, newest status first. Errors: InvalidParameters (page size, token, timestamp). */
+export class ListTasks extends Query<TaskPage> {
+  constructor(
+    readonly principal: Principal,
+    readonly request: ListTasksRequest,
+  ) {
+    super();
+  }
+}
+
+interface PageRow {
+  total: string;
+  task_id: string | null;
+  state: TaskState;
+  wrapped_key: Buffer | null;
+}
+
+/** Tasks whose content is read at once: small, so that a page of large tasks never stands in memory whole. */
+const BATCH = 5;
+
+@QueryHandler(ListTasks)
+export class ListTasksHandler implements IQueryHandler<ListTasks> {
+  constructor(
+    private readonly log: EventLog,
+    private readonly reader: TaskReader,
+    private readonly tokens: PageTokens,
+  ) {}
+
+  async execute({ principal, request }: ListTasks): Promise<TaskPage> {
+    const pageSize = request.pageSize ?? BOUNDS.pageSizeDefault;
+    if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > BOUNDS.pageSizeMax) {
+      throw invalidField('pageSize', `must be a whole number from 1 to ${BOUNDS.pageSizeMax}`);
+    }
+    const boundTo = bindingOf(principal, request);
+    const after = request.pageToken ? this.tokens.open(request.pageToken, boundTo) : null;
+    const rows = await this.page(principal, request, after, pageSize + 1);
+    const totalSize = Number(rows[0]?.total ?? 0);
+    const found = rows.flatMap((row): TaskRow[] => {
+      if (row.task_id === null) return [];
+      const { tenantId } = principal;
+      return [{ taskId: row.task_id, state: row.state, key: this.log.unwrap(tenantId, row.task_id, row.wrapped_key) }];
+    });
+    const tasks = await this.withinBudget(principal, request, found.slice(0, pageSize));
+    const last = tasks.at(-1);
+    const nextPageToken =
+      last !== undefined && found.length > tasks.length
+        ? this.tokens.seal({ statusAt: last.state.statusAt, taskId: last.taskId }, boundTo)
+        : '';
+    return { tasks, nextPageToken, pageSize, totalSize };
+  }
+
+  /** One statement, hence one snapshot: the exact total and at most one page. */
+  private async page(principal: Principal, request: ListTasksRequest, after: PagePosition | null, limit: number) {
+    const { kysely } = this.log.database;
+    const filtered = () =>
+      kysely
+        .selectFrom('task as t')
+        .where((eb) => visible(eb, principal))
+        .where((eb) => matching(eb, request));
+    const page = filtered()
+      .$if(after !== null, (query) =>
+        query.where(sql<boolean>`(t.status_at, t.task_id) < (${after?.statusAt}::timestamptz, ${after?.taskId})`),
+      )
+      .leftJoin('task_key as k', (join) =>
+        join.onRef('k.tenant_id', '=', 't.tenant_id').onRef('k.task_id', '=', 't.task_id'),
+      )
+      .select(['t.task_id', 't.state', 'k.wrapped_key', 't.status_at'])
+      .orderBy('t.status_at', 'desc')
+      .orderBy('t.task_id', 'desc')
+      .limit(limit);
+    const total = filtered().select((eb) => eb.fn.countAll().as('total'));
+    const { rows } = await sql<PageRow>`
+      select c.total, p.task_id, p.state, p.wrapped_key
+      from (${total}) c left join lateral (${page}) p on true
+      order by p.status_at desc, p.task_id desc`.execute(kysely);
+    return rows;
+  }
+
+  /** The tasks that fit one page: it ends before the task that would cross a budget, but never before its first. */
+  private async withinBudget(principal: Principal, request: ListTasksRequest, rows: readonly TaskRow[]) {
+    const { historyLength = 0, includeArtifacts: artifacts = false } = request;
+    const tasks: TaskView[] = [];
+    const used = { bytes: 0, artifacts: 0, parts: 0 };
+    for (let at = 0; at < rows.length; at += BATCH) {
+      const views = await this.reader.views(principal.tenantId, rows.slice(at, at + BATCH), {
+        historyLength,
+        artifacts,
+      });
+      for (const view of views) {
+        used.bytes += encodedBytes([view.history, view.artifacts, view.statusMessage]) + 512;
+        used.artifacts += view.artifacts.length;
+        used.parts += view.artifacts.reduce((sum, artifact) => sum + artifact.parts.length, 0);
+        const over =
+          used.bytes > BOUNDS.pageBytes ||
+          used.artifacts > BOUNDS.pageArtifacts ||
+          used.parts > BOUNDS.pageArtifactParts;
+        if (over && tasks.length > 0) return tasks;
+        tasks.push(view);
+      }
+    }
+    return tasks;
+  }
+}
+
+type Task = ExpressionBuilder<{ t: Schema['task'] }, 't'>;
+
+/** `canSee` of the domain, in SQL. A bare reply is no task. */
+function visible(eb: Task, principal: Principal) {
+  const inTenant = eb.and([eb('t.tenant_id', '=', principal.tenantId), eb('t.status', '<>', 'replied')]);
+  if (principal.role === 'admin' || principal.role === 'operator') return inTenant;
+  return eb.and([
+    inTenant,
+    eb('t.owner', '=', principal.subject),
+    sql<boolean>`t.ring = any(${[...principal.rings]}::text[])`,
+  ]);
+}
+
+function matching(eb: Task, { contextId, status, statusTimestampAfter }: ListTasksRequest) {
+  return eb.and([
+    ...(contextId === undefined ? [] : [eb('t.context_id', '=', contextId)]),
+    ...(status === undefined ? [] : [eb('t.status', '=', status)]),
+    ...(statusTimestampAfter === undefined ? [] : [sql<boolean>`t.status_at >= ${statusTimestampAfter}::timestamptz`]),
+  ]);
+}
+
+/** Page size and what a page shows of each task may change from page to page; the question may not. */
+function bindingOf(principal: Principal, { contextId, status, statusTimestampAfter }: ListTasksRequest): unknown {
+  const { tenantId, subject, role, rings } = principal;
+  return [tenantId, subject, role, rings, contextId ?? null, status ?? null, statusTimestampAfter ?? null];
+}

@@ -1,0 +1,206 @@
+import {
+  canSee,
+  contextIdOf,
+  DomainError,
+  invalidField,
+  type Message,
+  newId,
+  type Principal,
+  taskIdOf,
+  taskNotFound,
+  type AgentProfile,
+} from '@app/domain';
+import { type ServerSecret, type StreamHead } from '@app/storage';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import canonicalize from 'canonicalize';
+import { requireAcceptedParts } from './accepted-modes.js';
+import { AgentDirectory, RunSlots, type RunSlot } from './ports.js';
+import { ringOf } from './ring-of-message.js';
+import { TaskFollower } from './task-follower.js';
+import { TaskReader } from './task-reader.js';
+import { type CommandEnvelope, freshCommandId, TaskStreams } from './task-streams.js';
+
+export interface SendMessageRequest {
+  readonly message: Message;
+  readonly taskId?: string;
+  readonly contextId?: string;
+  /** The agent of a new task; absent: the default one. */
+  readonly agent?: string;
+  /** The caller is answered before any outcome, so a bare reply must become a completion. */
+  readonly answered: boolean;
+  readonly protocolVersion?: string;
+  readonly traceParent?: string;
+}
+
+/** What became of a message: the task that has it now, and how to follow it from there. */
+export interface SentMessage {
+  readonly taskId: string;
+  /** Follows the task from this message on; whoever does not use it must close it. */
+  readonly follower: TaskFollower;
+}
+
+/**
+ * Takes in a message: a new task, one more message of a task, or an exact replay of a message that was taken in before.
+ *
+ * Errors: InvalidParameters (ring, context, reused messageId with other content, history full), TaskNotFound, TaskEnded,
+ * ContentTypeNotSupported. Nothing is stored then.
+ */
+export class SendMessage extends Command<SentMessage> {
+  constructor(
+    readonly principal: Principal,
+    readonly request: SendMessageRequest,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(SendMessage)
+export class SendMessageHandler implements ICommandHandler<SendMessage> {
+  constructor(
+    private readonly streams: TaskStreams,
+    private readonly reader: TaskReader,
+    private readonly agents: AgentDirectory,
+    private readonly slots: RunSlots,
+    private readonly secret: ServerSecret,
+  ) {}
+
+  async execute({ principal, request }: SendMessage): Promise<SentMessage> {
+    await this.requireVisibleReferences(principal, request.message);
+    return request.taskId === undefined
+      ? this.startTask(principal, request)
+      : this.continueTask(principal, request, request.taskId);
+  }
+
+  private async startTask(principal: Principal, request: SendMessageRequest): Promise<SentMessage> {
+    const { tenantId, subject } = principal;
+    const { message } = request;
+    const agent = this.agentOf(request);
+    requireAcceptedParts(agent, message);
+    const ring = ringOf(principal, message);
+    const once = agent.idempotency === 'on';
+    const taskId = once ? taskIdOf(tenantId, subject, message.messageId) : newId();
+    const contextId = request.contextId ?? (once ? contextIdOf(tenantId, subject, message.messageId) : newId());
+    const envelope = this.envelope(principal, request, taskId, ring, once);
+    return this.accept(envelope, agent, null, (claim) => ({
+      type: 'SubmitTask',
+      contextId,
+      ring,
+      owner: subject,
+      agent: agent.name,
+      answered: request.answered,
+      message,
+      ...claim,
+    }));
+  }
+
+  private async continueTask(principal: Principal, request: SendMessageRequest, taskId: string): Promise<SentMessage> {
+    const { tenantId, subject } = principal;
+    const { message } = request;
+    const loaded = await this.streams.log.head(tenantId, taskId, { subject, messageId: message.messageId });
+    if (loaded === null || loaded.head.state.status === 'replied') throw taskNotFound(taskId);
+    const { head, receipt } = loaded;
+    const { state } = head;
+    if (!canSee(principal, { tenantId, ...state })) throw taskNotFound(taskId);
+    const agent = this.agents.find(state.agent) ?? this.agents.defaultAgent;
+    const once = agent.idempotency === 'on';
+    const envelope = this.envelope(principal, request, taskId, state.ring, once);
+    if (once && receipt !== null) return this.replay(envelope, receipt);
+    if (request.contextId !== undefined && request.contextId !== state.contextId) {
+      throw invalidField('message.contextId', 'is not the context of the task');
+    }
+    if (ringOf(principal, message, state.ring) !== state.ring) {
+      throw invalidField('message.metadata.ring', `the task is in ring "${state.ring}"`);
+    }
+    requireAcceptedParts(agent, message);
+    return this.accept(envelope, agent, head, (claim) => ({ type: 'AddMessage', message, ...claim }));
+  }
+
+  /** Appends with a claim when this process has a slot for the agent, and starts the run once it is recorded. */
+  private async accept(
+    envelope: CommandEnvelope,
+    agent: AgentProfile,
+    head: StreamHead | null,
+    command: (claim: { claim?: RunSlot['claim'] }) => Parameters<TaskStreams['apply']>[1],
+  ): Promise<SentMessage> {
+    const { tenantId, taskId } = envelope;
+    const slot = this.slots.reserve(agent.name);
+    const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
+    try {
+      const applied = await this.streams.apply(envelope, command(slot === null ? {} : { claim: slot.claim }), head);
+      if (applied.outcome === 'received') {
+        slot?.release();
+        follower.close();
+        return this.replay(envelope, applied.receipt);
+      }
+      follower.startAt(applied);
+      if (slot !== null) {
+        if (applied.head.state.run?.id === slot.claim.runId) {
+          slot.start({ tenantId, taskId, head: applied.head, events: applied.events });
+        } else slot.release();
+      }
+      return { taskId, follower };
+    } catch (error) {
+      slot?.release();
+      follower.close();
+      throw error;
+    }
+  }
+
+  private async replay(
+    envelope: CommandEnvelope,
+    receipt: { taskId: string; fingerprint: Buffer },
+  ): Promise<SentMessage> {
+    if (!receipt.fingerprint.equals(envelope.fingerprint)) {
+      throw invalidField('message.messageId', 'was used before with other content; a new message needs a new id');
+    }
+    const { tenantId } = envelope;
+    const loaded = await this.streams.log.head(tenantId, receipt.taskId);
+    if (loaded === null) throw taskNotFound(receipt.taskId);
+    const follower = new TaskFollower(this.streams, this.reader, tenantId, receipt.taskId);
+    follower.startAt({ head: loaded.head, events: [] });
+    return { taskId: receipt.taskId, follower };
+  }
+
+  private agentOf(request: SendMessageRequest): AgentProfile {
+    if (request.agent === undefined) return this.agents.defaultAgent;
+    const agent = this.agents.find(request.agent);
+    if (agent === undefined) throw invalidField('agent', `there is no agent "${request.agent}"`);
+    return agent;
+  }
+
+  private envelope(
+    principal: Principal,
+    request: SendMessageRequest,
+    taskId: string,
+    ring: string,
+    once: boolean,
+  ): CommandEnvelope {
+    const { tenantId, subject, role } = principal;
+    const { message, contextId, protocolVersion, traceParent } = request;
+    // A replay names what the first send named: the ids that the server chose are no part of it.
+    const said = canonicalize({ message, taskId: request.taskId, contextId, ring, agent: request.agent })!;
+    return {
+      tenantId,
+      taskId,
+      actor: { subject, role },
+      commandId: once ? `message:${subject}:${message.messageId}` : freshCommandId('message'),
+      fingerprint: this.secret.hmac('fingerprint', said),
+      ...(once ? { receipt: { subject, messageId: message.messageId } } : {}),
+      ...(protocolVersion === undefined ? {} : { protocolVersion }),
+      ...(traceParent === undefined ? {} : { traceParent }),
+    };
+  }
+
+  private async requireVisibleReferences(principal: Principal, { referenceTaskIds = [] }: Message): Promise<void> {
+    if (referenceTaskIds.length === 0) return;
+    const rows = await this.reader.rows(principal.tenantId, referenceTaskIds);
+    const seen = new Set(
+      rows.filter((row) => canSee(principal, { tenantId: principal.tenantId, ...row.state })).map((row) => row.taskId),
+    );
+    const missing = referenceTaskIds.findIndex((id) => !seen.has(id));
+    if (missing < 0) return;
+    throw new DomainError('InvalidParameters', `invalid parameters: a referenced task was not found`, {
+      violations: [{ field: `message.referenceTaskIds[${missing}]`, description: 'task not found' }],
+    });
+  }
+}
