@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError } from './config-error.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Parses single variables, each with an error that says how to mend it. A variable that is set to nothing counts as not
+ * set, because compose files and shells hand those over for what was left out.
+ */
+export class EnvironmentReader {
+  constructor(private readonly env: Environment) {}
+
+  optional(name: string): string | null {
+    const value = this.env[name]?.trim() ?? '';
+    return value === '' ? null : value;
+  }
+
+  text(name: string, otherwise: string): string {
+    return this.optional(name) ?? otherwise;
+  }
+
+  integer(name: string, otherwise: number, [min, max]: readonly [number, number]): number {
+    const value = this.optional(name);
+    if (value === null) return otherwise;
+    const number = /^\d+$/.test(value) ? Number(value) : NaN;
+    if (!(number >= min && number <= max)) throw wrong(name, value, `use a whole number from ${min} to ${max}`);
+    return number;
+  }
+
+  oneOf<T extends string>(name: string, choices: readonly T[], otherwise: T): T {
+    const value = this.optional(name);
+    if (value === null) return otherwise;
+    const choice = choices.find((candidate) => candidate === value);
+    if (choice === undefined) throw wrong(name, value, `use ${alternatives(choices)}`);
+    return choice;
+  }
+
+  flag(name: string): boolean {
+    const value = this.oneOf(name, ['true', 'false', '1', '0'], 'false');
+    return value === 'true' || value === '1';
+  }
+
+  list(name: string): string[] {
+    const value = this.optional(name) ?? '';
+    return value.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]));
+  }
+
+  /** Without echoing it: URLs can carry credentials. `protocols` are those of `URL.protocol`. */
+  url(name: string, protocols: readonly string[], advice: string): URL | null {
+    const value = this.optional(name);
+    if (value === null) return null;
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+      throw new ConfigError(`${name} is not a usable URL: ${advice}.`);
+    }
+    return new URL(value);
+  }
+
+  /** The content of the file that a variable names. Without echoing the name: people paste the content there instead. */
+  file(name: string): string | null {
+    const path = this.optional(name);
+    if (path === null) return null;
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (error) {
+      const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+      throw new ConfigError(`${name} does not name a readable file (${code}): give the path of a file.`);
+    }
+  }
+
+  /** Refuses misspelt variables, which would otherwise be settings that silently do nothing. */
+  refuseUnknown(prefix: string, known: readonly string[]): void {
+    for (const name of Object.keys(this.env).toSorted()) {
+      if (!name.startsWith(prefix) || known.includes(name)) continue;
+      const nearest = known.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!;
+      throw new ConfigError(`${name} is not a setting of Acta: correct it (the nearest is ${nearest}) or remove it.`);
+    }
+  }
+}
+
+export function wrong(name: string, value: string, advice: string): ConfigError {
+  return new ConfigError(`${name} is ${JSON.stringify(value.slice(0, 60))}: ${advice}.`);
+}
+
+export const alternatives = (choices: readonly string[]): string =>
+  choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+
+// Levenshtein's, by rows.
+function distance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = previous[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
+      current.push(Math.min(replaced, previous[column]! + 1, current[column - 1]! + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length]!;
+}

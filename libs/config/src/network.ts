@@ -1,0 +1,49 @@
+import { isIP, isIPv4 } from 'node:net';
+import { wrong } from './environment.js';
+
+/** Whether only this machine can reach what listens there. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  if (name === 'localhost' || name === '::1') return true;
+  const address = name.replace(/^::ffff:/, '');
+  return isIPv4(address) && address.startsWith('127.');
+}
+
+/** An address or a host name as `listen()` takes it. */
+export function parseHost(value: string): string {
+  const host = value.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(host)) {
+    throw wrong('HOST', value, 'use an address such as 127.0.0.1, without a scheme and a port');
+  }
+  return host;
+}
+
+// Names of networks that Fastify knows.
+const NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
+const HOPS = 10;
+
+/**
+ * `true` is one proxy, not any number of them: a client could otherwise write its own address into X-Forwarded-For and
+ * escape every limit by address.
+ */
+export function parseTrustProxy(value: string | null): false | number | string[] {
+  if (value === null || value === 'false' || value === '0') return false;
+  if (value === 'true') return 1;
+  if (/^\d+$/.test(value) && Number(value) <= HOPS) return Number(value);
+  const networks = value.split(',').map((entry) => entry.trim());
+  if (!networks.every(isNetwork)) {
+    throw wrong(
+      'ACTA_TRUST_PROXY',
+      value,
+      `use true, the number of proxies in front (at most ${HOPS}), or their addresses and networks, separated by commas`,
+    );
+  }
+  return networks;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/');
+  const version = isIP(address);
+  if (bits === undefined) return version !== 0 || NETWORKS.includes(text);
+  return version !== 0 && more.length === 0 && /^\d+$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+}
