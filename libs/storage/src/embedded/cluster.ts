@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { lchown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Binaries } from './binaries.js';
@@ -33,7 +33,7 @@ async function initialize(place: Place, binaries: Binaries, sync: boolean): Prom
   const unfinished = `${place.cluster}.${randomBytes(4).toString('hex')}`;
   await mkdir(unfinished, { mode: 0o700 });
   try {
-    if (place.account) await chown(unfinished, place.account.uid, place.account.gid);
+    if (place.account) await lchown(unfinished, place.account.uid, place.account.gid);
     const args = ['-D', unfinished, '-U', SUPERUSER, '--locale=C', '--encoding=UTF8', '--no-instructions'];
     await run(
       binaries.initdb,

