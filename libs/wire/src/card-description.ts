@@ -1,0 +1,62 @@
+import type { JsonObject } from '@app/domain';
+import type { ProtocolVersion } from './version.js';
+
+export interface CardSkill {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly examples?: readonly string[];
+  readonly inputModes?: readonly string[];
+  readonly outputModes?: readonly string[];
+}
+
+export interface CardExtension {
+  readonly uri: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly params?: JsonObject;
+}
+
+export type CardBinding = 'JSONRPC' | 'HTTP+JSON';
+
+/** One place where the agent can be reached, in one version. */
+export interface CardInterface {
+  readonly url: string;
+  readonly binding: CardBinding;
+  readonly version: ProtocolVersion;
+}
+
+/** What an agent card says, before any version's shape. Nothing in it names a caller. */
+export interface CardDescription {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly skills: readonly CardSkill[];
+  /** Media types. */
+  readonly inputModes: readonly string[];
+  readonly outputModes: readonly string[];
+  /** In order of preference; `interfacesAt` gives the usual ones. */
+  readonly interfaces: readonly CardInterface[];
+  readonly capabilities: {
+    readonly streaming: boolean;
+    readonly pushNotifications: boolean;
+    readonly extendedAgentCard: boolean;
+  };
+  /** `none` is for a server that asks for no credential. */
+  readonly authentication: 'bearer' | 'none';
+  readonly provider?: { readonly organization: string; readonly url: string };
+  readonly extensions?: readonly CardExtension[];
+  readonly documentationUrl?: string;
+  readonly iconUrl?: string;
+}
+
+const PATHS: Record<CardBinding, string> = { JSONRPC: '/a2a', 'HTTP+JSON': '/a2a/v1' };
+
+/** The interfaces of a server at `publicUrl` that serves these bindings: each in 1.0 first, then each in 0.3. */
+export function interfacesAt(publicUrl: string, bindings: readonly CardBinding[]): CardInterface[] {
+  const root = publicUrl.replace(/\/+$/, '');
+  return (['1.0', '0.3'] as const).flatMap((version) =>
+    bindings.map((binding) => ({ url: `${root}${PATHS[binding]}`, binding, version })),
+  );
+}

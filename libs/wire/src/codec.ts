@@ -1,0 +1,18 @@
+import type { DomainError, Json, JsonObject } from '@app/domain';
+import type { CardDescription } from './card-description.js';
+import type { RpcError } from './json-rpc.js';
+import type { MethodRegistry } from './requests.js';
+import type { StreamUpdate } from './stream-update.js';
+import type { ProtocolVersion } from './version.js';
+
+/** One protocol version of A2A: everything that a controller, a stream or a webhook needs to speak it. */
+export interface A2aCodec {
+  readonly version: ProtocolVersion;
+  readonly methods: MethodRegistry;
+  /** The result of one stream frame, and the body of one webhook delivery. */
+  encodeUpdate(update: StreamUpdate): Json;
+  encodeCard(card: CardDescription): JsonObject;
+  rpcError(error: DomainError): RpcError;
+  /** The HTTP+JSON binding's answer. */
+  httpError(error: DomainError): { readonly status: number; readonly body: JsonObject };
+}

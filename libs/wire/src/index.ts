@@ -1,0 +1,14 @@
+export type { A2aCodec } from './codec.js';
+export * from './card-description.js';
+export { asDomainError, jsonRpcStatus, retryAfterSeconds } from './error-details.js';
+export * from './json-rpc.js';
+export * from './media-type.js';
+export * from './requests.js';
+export * from './sse.js';
+export * from './stream-update.js';
+export * from './strict-json.js';
+export { parseTimestamp } from './timestamp.js';
+export * from './version.js';
+export * as v1 from './v1/index.js';
+export * as v03 from './v03/index.js';
+export * as rest from './rest/index.js';

@@ -1,0 +1,34 @@
+import type { DomainError, DomainErrorKind, JsonObject } from '@app/domain';
+
+/** HTTP statuses of the simple REST; the body is always `{"error": "…"}`. */
+const STATUS: Record<DomainErrorKind, number> = {
+  TaskNotFound: 404,
+  TaskNotCancelable: 409,
+  TaskEnded: 409,
+  InvalidParameters: 400,
+  ContentTypeNotSupported: 400,
+  UnsupportedOperation: 400,
+  PushNotificationNotSupported: 400,
+  ExtendedCardNotConfigured: 400,
+  ExtensionSupportRequired: 400,
+  VersionNotSupported: 400,
+  InvalidAgentResponse: 502,
+  Fenced: 409,
+  CommandConflict: 409,
+  ParseError: 400,
+  InvalidRequest: 400,
+  MethodNotFound: 404,
+  UnsupportedMediaType: 415,
+  PayloadTooLarge: 413,
+  Unauthenticated: 401,
+  Forbidden: 403,
+  RateLimited: 429,
+  Overloaded: 503,
+  Internal: 500,
+};
+
+/** A missing task is exactly `{"error":"task not found"}`, whatever was found out on the way. */
+export function httpError(error: DomainError): { status: number; body: JsonObject } {
+  const message = error.kind === 'TaskNotFound' ? 'task not found' : error.message;
+  return { status: STATUS[error.kind], body: { error: message } };
+}

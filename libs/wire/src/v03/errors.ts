@@ -1,0 +1,54 @@
+import type { DomainError, DomainErrorKind, JsonObject } from '@app/domain';
+import { errorDetails } from '../error-details.js';
+import type { RpcError } from '../json-rpc.js';
+
+interface Row {
+  /** JSON-RPC `error.code`, in both bindings. */
+  readonly code: number;
+  /** Status of the HTTP+JSON binding. */
+  readonly http: number;
+  readonly reason: string;
+}
+
+const row = (code: number, http: number, reason: string): Row => ({ code, http, reason });
+
+/**
+ * How A2A v0.3 says each refusal (its section 8). Where it lacks an error that v1.0 has, the code of v1.0 stands: it means nothing
+ * else there.
+ */
+const ERRORS: Record<DomainErrorKind, Row> = {
+  TaskNotFound: row(-32001, 404, 'TASK_NOT_FOUND'),
+  TaskNotCancelable: row(-32002, 409, 'TASK_NOT_CANCELABLE'),
+  // Section 7.1 calls a message to an ended task an error and names none; its SDKs gave invalid params.
+  TaskEnded: row(-32602, 400, 'INVALID_PARAMS'),
+  InvalidParameters: row(-32602, 400, 'INVALID_PARAMS'),
+  ContentTypeNotSupported: row(-32005, 415, 'CONTENT_TYPE_NOT_SUPPORTED'),
+  UnsupportedOperation: row(-32004, 400, 'UNSUPPORTED_OPERATION'),
+  PushNotificationNotSupported: row(-32003, 400, 'PUSH_NOTIFICATION_NOT_SUPPORTED'),
+  ExtendedCardNotConfigured: row(-32007, 400, 'AUTHENTICATED_EXTENDED_CARD_NOT_CONFIGURED'),
+  ExtensionSupportRequired: row(-32008, 400, 'EXTENSION_SUPPORT_REQUIRED'),
+  VersionNotSupported: row(-32009, 400, 'VERSION_NOT_SUPPORTED'),
+  InvalidAgentResponse: row(-32006, 500, 'INVALID_AGENT_RESPONSE'),
+  Fenced: row(-32603, 409, 'FENCED'),
+  CommandConflict: row(-32602, 409, 'COMMAND_CONFLICT'),
+  ParseError: row(-32700, 400, 'PARSE_ERROR'),
+  InvalidRequest: row(-32600, 400, 'INVALID_REQUEST'),
+  MethodNotFound: row(-32601, 404, 'METHOD_NOT_FOUND'),
+  UnsupportedMediaType: row(-32005, 415, 'CONTENT_TYPE_NOT_SUPPORTED'),
+  PayloadTooLarge: row(-32600, 413, 'PAYLOAD_TOO_LARGE'),
+  Unauthenticated: row(-31401, 401, 'UNAUTHENTICATED'),
+  Forbidden: row(-31403, 403, 'FORBIDDEN'),
+  RateLimited: row(-32603, 429, 'RATE_LIMITED'),
+  Overloaded: row(-32603, 503, 'OVERLOADED'),
+  Internal: row(-32603, 500, 'INTERNAL'),
+};
+
+export function rpcError(error: DomainError): RpcError {
+  const { code, reason } = ERRORS[error.kind];
+  return { code, message: error.message, data: errorDetails(error, reason) };
+}
+
+/** v0.3's HTTP+JSON binding has no error shape of its own; its SDKs send the JSON-RPC error object. */
+export function httpError(error: DomainError): { status: number; body: JsonObject } {
+  return { status: ERRORS[error.kind].http, body: { ...rpcError(error) } };
+}

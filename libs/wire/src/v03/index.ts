@@ -1,0 +1,8 @@
+import type { A2aCodec } from '../codec.js';
+import { encodeCard } from './agent-card.js';
+import { httpError, rpcError } from './errors.js';
+import { methods } from './methods.js';
+import { encodeUpdate } from './task.codec.js';
+
+/** A2A v0.3. */
+export const codec: A2aCodec = { version: '0.3', methods, encodeUpdate, encodeCard, rpcError, httpError };

@@ -1,0 +1,175 @@
+import { BOUNDS, type JsonObject } from '@app/domain';
+import { acceptedModes } from '../accepted-modes.js';
+import { Violations } from '../object-reader.js';
+import { readParams } from '../params.js';
+import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
+import { encodeCard } from './agent-card.js';
+import { decodeMessage } from './message.codec.js';
+import {
+  DeletePushConfigParams,
+  GetPushConfigParams,
+  MessageSendConfiguration,
+  MessageSendParams,
+  NoParams,
+  TaskIdParams,
+  TaskPushConfig,
+  TaskQueryParams,
+} from './params.js';
+import { decodePushConfig, encodePushConfig } from './push.codec.js';
+import { encodeSendResult, encodeTask } from './task.codec.js';
+
+const camel = { spelling: 'camel' } as const;
+
+function decodeSend(params: JsonObject | undefined): SendRequest {
+  const violations = new Violations();
+  const { configuration, metadata } = readParams(MessageSendParams, params, violations, camel);
+  const request = {
+    ...decodeMessage(params?.['message'], violations),
+    configuration: decodeConfiguration(configuration, violations),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+  violations.check();
+  return request;
+}
+
+/**
+ * A send waits unless `blocking: false` says otherwise. The v0.3 JSON-RPC spec names no default; its proto calls the method "a blocking call
+ * that will return the task once it is completed" (`SendMessage`), its section 9.2 gets a completed task without asking, and its SDKs
+ * waited. v1.0 kept that when it renamed the field.
+ */
+function decodeConfiguration(source: JsonObject | undefined, violations: Violations): SendConfiguration {
+  if (source === undefined) return { returnImmediately: false };
+  const at = { ...camel, path: 'configuration' };
+  const read = readParams(MessageSendConfiguration, source, violations, at);
+  const modes = acceptedModes(read.acceptedOutputModes, violations);
+  const push = read.pushNotificationConfig;
+  return {
+    returnImmediately: read.blocking === false,
+    ...(modes === undefined ? {} : { acceptedOutputModes: modes }),
+    ...(read.historyLength === undefined ? {} : { historyLength: read.historyLength }),
+    ...(push === undefined
+      ? {}
+      : { pushConfig: decodePushConfig(push, violations, 'configuration.pushNotificationConfig') }),
+  };
+}
+
+/** Decodes params that are a class alone. */
+function paramsOf<T extends object>(Params: new () => T) {
+  return (params: JsonObject | undefined) => {
+    const violations = new Violations();
+    const read = readParams(Params, params, violations, camel);
+    violations.check();
+    return read;
+  };
+}
+
+const taskIdParams = paramsOf(TaskIdParams);
+const taskQueryParams = paramsOf(TaskQueryParams);
+const getPushParams = paramsOf(GetPushConfigParams);
+const deletePushParams = paramsOf(DeletePushConfigParams);
+const noParams = paramsOf(NoParams);
+
+/** The methods of A2A v0.3 (section 7). It has no list of tasks. */
+export const methods: MethodRegistry = new Map<string, AnyMethod>([
+  [
+    'message/send',
+    {
+      operation: 'sendMessage',
+      decode: decodeSend,
+      encode: (view, { configuration }) => encodeSendResult(view, configuration.historyLength),
+    },
+  ],
+  ['message/stream', { operation: 'streamMessage', decode: decodeSend, encode: neverOneResult }],
+  [
+    'tasks/get',
+    {
+      operation: 'getTask',
+      decode: (params) => {
+        const { id, historyLength } = taskQueryParams(params);
+        return { taskId: id, ...(historyLength === undefined ? {} : { historyLength }) };
+      },
+      encode: (view, { historyLength }) => encodeTask(view, historyLength),
+    },
+  ],
+  [
+    'tasks/cancel',
+    {
+      operation: 'cancelTask',
+      decode: (params) => {
+        const { id, metadata } = taskIdParams(params);
+        return { taskId: id, ...(metadata === undefined ? {} : { metadata }) };
+      },
+      encode: (view) => encodeTask(view),
+    },
+  ],
+  [
+    'tasks/resubscribe',
+    {
+      operation: 'subscribeToTask',
+      decode: (params) => ({ taskId: taskIdParams(params).id }),
+      encode: neverOneResult,
+    },
+  ],
+  [
+    'tasks/pushNotificationConfig/set',
+    {
+      operation: 'createPushConfig',
+      decode: (params) => {
+        const violations = new Violations();
+        const { taskId, pushNotificationConfig } = readParams(TaskPushConfig, params, violations, camel);
+        violations.check();
+        const config = decodePushConfig(pushNotificationConfig, violations, 'pushNotificationConfig');
+        violations.check();
+        return { ...config, taskId };
+      },
+      encode: encodePushConfig,
+    },
+  ],
+  [
+    'tasks/pushNotificationConfig/get',
+    {
+      operation: 'getPushConfig',
+      decode: (params) => {
+        const { id, pushNotificationConfigId: configId } = getPushParams(params);
+        return { taskId: id, ...(configId === undefined ? {} : { configId }) };
+      },
+      encode: encodePushConfig,
+    },
+  ],
+  [
+    'tasks/pushNotificationConfig/list',
+    {
+      operation: 'listPushConfigs',
+      // There are no pages of configurations here: one answer has them all, up to the largest page.
+      decode: (params) => ({ taskId: taskIdParams(params).id, pageSize: BOUNDS.pageSizeMax }),
+      encode: ({ configs }) => configs.map(encodePushConfig),
+    },
+  ],
+  [
+    'tasks/pushNotificationConfig/delete',
+    {
+      operation: 'deletePushConfig',
+      decode: (params) => {
+        const { id, pushNotificationConfigId } = deletePushParams(params);
+        return { taskId: id, configId: pushNotificationConfigId };
+      },
+      encode: () => null,
+    },
+  ],
+  [
+    'agent/getAuthenticatedExtendedCard',
+    {
+      operation: 'getExtendedCard',
+      decode: (params) => {
+        noParams(params);
+        return {};
+      },
+      encode: encodeCard,
+    },
+  ],
+]);
+
+/** A stream's results are updates, encoded one by one. */
+function neverOneResult(result: never): never {
+  throw new Error(`a stream has no single result: ${JSON.stringify(result)}`);
+}

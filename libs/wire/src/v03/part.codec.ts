@@ -1,0 +1,104 @@
+import type { Json, JsonObject, Part } from '@app/domain';
+import { isObject, ObjectReader } from '../object-reader.js';
+
+/*
+ * A v0.3 part says less than a v1.0 one. What its shape has no place for travels in its metadata, under these keys, so that
+ * content survives a round trip through v0.3:
+ *
+ * - `data_part_compat: true` marks data that is no object, wrapped as `{value: …}`. The official SDKs do the same, so that their
+ *   v0.3 clients understand it.
+ * - `acta/filename` and `acta/mediaType` hold those of a text or data part; a file has `name` and `mimeType`.
+ * - `acta/metadata` holds the part's own metadata when that uses one of these keys itself.
+ */
+const WRAPPED = 'data_part_compat';
+const FILENAME = 'acta/filename';
+const MEDIA_TYPE = 'acta/mediaType';
+const OWN = 'acta/metadata';
+const RESERVED = [WRAPPED, FILENAME, MEDIA_TYPE, OWN];
+
+export function encodePart({ text, raw, url, data, metadata, filename, mediaType }: Part): JsonObject {
+  if (raw !== undefined || url !== undefined) {
+    const names = { ...(filename ? { name: filename } : {}), ...(mediaType ? { mimeType: mediaType } : {}) };
+    const file = raw === undefined ? { uri: url ?? '', ...names } : { bytes: raw, ...names };
+    return { kind: 'file', file, ...carried(metadata, {}) };
+  }
+  const extra = { ...(filename ? { [FILENAME]: filename } : {}), ...(mediaType ? { [MEDIA_TYPE]: mediaType } : {}) };
+  if (text !== undefined) return { kind: 'text', text, ...carried(metadata, extra) };
+  if (isObject(data)) return { kind: 'data', data, ...carried(metadata, extra) };
+  return { kind: 'data', data: { value: data ?? null }, ...carried(metadata, { ...extra, [WRAPPED]: true }) };
+}
+
+function carried(metadata: JsonObject | undefined, extra: JsonObject): { metadata?: JsonObject } {
+  const clashes = metadata !== undefined && RESERVED.some((key) => Object.hasOwn(metadata, key));
+  if (clashes) return { metadata: { ...extra, [OWN]: metadata } };
+  if (metadata === undefined && Object.keys(extra).length === 0) return {};
+  return { metadata: { ...metadata, ...extra } };
+}
+
+/** Reads `parts[at]` of a message; what is wrong goes to the reader's violations. */
+export function decodePart(source: Json, message: ObjectReader, name: string): Part {
+  if (!isObject(source)) {
+    message.wrong(name, 'must be an object');
+    return {};
+  }
+  const reader = new ObjectReader(source, message.at(name), message.violations, message.spelling);
+  const { own, extra } = uncarried(reader.object('metadata'));
+  const part = decodeContent(reader, extra);
+  if (own !== undefined) part.metadata = own;
+  const { [FILENAME]: filename, [MEDIA_TYPE]: mediaType } = extra;
+  if (typeof filename === 'string' && filename !== '') part.filename ??= filename;
+  if (typeof mediaType === 'string' && mediaType !== '') part.mediaType ??= mediaType;
+  return part;
+}
+
+function uncarried(metadata: JsonObject | undefined): { own?: JsonObject; extra: JsonObject } {
+  if (metadata === undefined) return { extra: {} };
+  if (!RESERVED.some((key) => Object.hasOwn(metadata, key))) return { own: metadata, extra: {} };
+  const entries = Object.entries(metadata);
+  const extra = Object.fromEntries(entries.filter(([key]) => RESERVED.includes(key)));
+  const nested = extra[OWN];
+  const own = isObject(nested) ? nested : Object.fromEntries(entries.filter(([key]) => !RESERVED.includes(key)));
+  return Object.keys(own).length === 0 ? { extra } : { own, extra };
+}
+
+function decodeContent(reader: ObjectReader, extra: JsonObject): Part {
+  const kind = reader.raw('kind');
+  switch (kind) {
+    case 'text': {
+      const text = reader.string('text', 'kept');
+      if (reader.raw('text') === undefined) reader.wrong('text', 'is required');
+      return { text };
+    }
+    case 'data': {
+      const data = reader.raw('data');
+      if (!isObject(data)) reader.wrong('data', 'must be an object');
+      const wrapped = extra[WRAPPED] === true && isObject(data) && Object.hasOwn(data, 'value');
+      return { data: wrapped ? data['value'] : data };
+    }
+    case 'file':
+      return decodeFile(reader);
+    default:
+      reader.wrong('kind', 'must be text, file or data');
+      return {};
+  }
+}
+
+function decodeFile(part: ObjectReader): Part {
+  const source = part.raw('file');
+  if (!isObject(source)) {
+    part.wrong('file', 'must be an object');
+    return {};
+  }
+  const file = new ObjectReader(source, part.at('file'), part.violations, part.spelling);
+  const bytes = file.raw('bytes');
+  const uri = file.raw('uri');
+  if ((bytes === undefined) === (uri === undefined)) part.wrong('file', 'must have exactly one of bytes and uri');
+  if (uri === '') file.wrong('uri', 'must not be empty');
+  const filename = file.string('name');
+  const mediaType = file.string('mimeType');
+  return {
+    ...(bytes === undefined ? { url: file.string('uri') } : { raw: file.base64('bytes') }),
+    ...(filename === undefined ? {} : { filename }),
+    ...(mediaType === undefined ? {} : { mediaType }),
+  };
+}

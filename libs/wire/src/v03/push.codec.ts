@@ -1,0 +1,37 @@
+import type { Json, JsonObject } from '@app/domain';
+import type { Violations } from '../object-reader.js';
+import { readParams } from '../params.js';
+import type { PushConfig } from '../requests.js';
+import { AuthenticationScheme, PushNotificationAuthentication, PushNotificationConfig } from './params.js';
+
+/** A `PushNotificationConfig` (A2A v0.3 section 6.8) below `path`. */
+export function decodePushConfig(source: Json, violations: Violations, path: string): PushConfig {
+  const at = { spelling: 'camel', path } as const;
+  const { authentication, ...config } = readParams(PushNotificationConfig, source, violations, at);
+  if (authentication === undefined) return { ...config };
+  return { ...config, authentication: decodeAuthentication(authentication, violations, `${path}.authentication`) };
+}
+
+/** v0.3 lists schemes beside one credential; which of several it belongs to would be a guess, so one it must be. */
+function decodeAuthentication(source: JsonObject, violations: Violations, path: string): PushConfig['authentication'] {
+  const at = { spelling: 'camel', path } as const;
+  const { schemes, credentials } = readParams(PushNotificationAuthentication, source, violations, at);
+  if (Array.isArray(schemes) && schemes.length !== 1) violations.add(`${path}.schemes`, 'must name exactly one scheme');
+  const scheme = Array.isArray(schemes) ? (schemes[0] ?? '') : '';
+  const first = { spelling: 'camel', path: `${path}.schemes[0]` } as const;
+  const read = schemes?.length === 1 ? readParams(AuthenticationScheme, { scheme }, violations, first) : { scheme: '' };
+  return { scheme: read.scheme, ...(credentials === undefined ? {} : { credentials }) };
+}
+
+/** A `TaskPushNotificationConfig`. Credentials go in and never come out. */
+export function encodePushConfig({ taskId, id, url, token, authentication }: PushConfig): JsonObject {
+  return {
+    taskId: taskId ?? '',
+    pushNotificationConfig: {
+      ...(id === undefined ? {} : { id }),
+      url,
+      ...(token === undefined ? {} : { token }),
+      ...(authentication === undefined ? {} : { authentication: { schemes: [authentication.scheme] } }),
+    },
+  };
+}

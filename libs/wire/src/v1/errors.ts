@@ -1,0 +1,58 @@
+import type { DomainError, DomainErrorKind, JsonObject } from '@app/domain';
+import { errorDetails } from '../error-details.js';
+import type { RpcError } from '../json-rpc.js';
+
+interface Row {
+  /** JSON-RPC `error.code`. */
+  readonly code: number;
+  /** HTTP+JSON status, and its name in `google.rpc.Code`. */
+  readonly http: number;
+  readonly status: string;
+  /** `ErrorInfo.reason`. */
+  readonly reason: string;
+}
+
+const row = (code: number, http: number, status: string, reason: string): Row => ({ code, http, status, reason });
+
+/**
+ * How A2A v1.0 says each refusal. The A2A errors are those of its section 5.4, the JSON-RPC ones those of section 9.5. Callers and
+ * quotas have no code of A2A's: the spec leaves a custom one to authentication and gives overload as an internal error
+ * (section 3.3.2), so the former stand outside the range that JSON-RPC reserves.
+ */
+const ERRORS: Record<DomainErrorKind, Row> = {
+  TaskNotFound: row(-32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'),
+  TaskNotCancelable: row(-32002, 400, 'FAILED_PRECONDITION', 'TASK_NOT_CANCELABLE'),
+  TaskEnded: row(-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'),
+  InvalidParameters: row(-32602, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'),
+  ContentTypeNotSupported: row(-32005, 400, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'),
+  UnsupportedOperation: row(-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'),
+  PushNotificationNotSupported: row(-32003, 400, 'FAILED_PRECONDITION', 'PUSH_NOTIFICATION_NOT_SUPPORTED'),
+  ExtendedCardNotConfigured: row(-32007, 400, 'FAILED_PRECONDITION', 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'),
+  ExtensionSupportRequired: row(-32008, 400, 'FAILED_PRECONDITION', 'EXTENSION_SUPPORT_REQUIRED'),
+  VersionNotSupported: row(-32009, 400, 'FAILED_PRECONDITION', 'VERSION_NOT_SUPPORTED'),
+  InvalidAgentResponse: row(-32006, 500, 'INTERNAL', 'INVALID_AGENT_RESPONSE'),
+  Fenced: row(-32603, 409, 'ABORTED', 'FENCED'),
+  CommandConflict: row(-32602, 409, 'ALREADY_EXISTS', 'COMMAND_CONFLICT'),
+  ParseError: row(-32700, 400, 'INVALID_ARGUMENT', 'PARSE_ERROR'),
+  InvalidRequest: row(-32600, 400, 'INVALID_ARGUMENT', 'INVALID_REQUEST'),
+  MethodNotFound: row(-32601, 404, 'UNIMPLEMENTED', 'METHOD_NOT_FOUND'),
+  UnsupportedMediaType: row(-32005, 415, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'),
+  PayloadTooLarge: row(-32600, 413, 'INVALID_ARGUMENT', 'PAYLOAD_TOO_LARGE'),
+  Unauthenticated: row(-31401, 401, 'UNAUTHENTICATED', 'UNAUTHENTICATED'),
+  Forbidden: row(-31403, 403, 'PERMISSION_DENIED', 'FORBIDDEN'),
+  RateLimited: row(-32603, 429, 'RESOURCE_EXHAUSTED', 'RATE_LIMITED'),
+  Overloaded: row(-32603, 503, 'UNAVAILABLE', 'OVERLOADED'),
+  Internal: row(-32603, 500, 'INTERNAL', 'INTERNAL'),
+};
+
+export function rpcError(error: DomainError): RpcError {
+  const { code, reason } = ERRORS[error.kind];
+  return { code, message: error.message, data: errorDetails(error, reason) };
+}
+
+/** `google.rpc.Status` in its HTTP/JSON form (A2A v1.0 section 11.6). */
+export function httpError(error: DomainError): { status: number; body: JsonObject } {
+  const { http, status, reason } = ERRORS[error.kind];
+  const details = errorDetails(error, reason);
+  return { status: http, body: { error: { code: http, status, message: error.message, details } } };
+}

@@ -1,0 +1,10 @@
+import type { A2aCodec } from '../codec.js';
+import { encodeCard } from './agent-card.js';
+import { httpError, rpcError } from './errors.js';
+import { methods } from './methods.js';
+import { encodeUpdate } from './task.codec.js';
+
+/** A2A v1.0. */
+export const codec: A2aCodec = { version: '1.0', methods, encodeUpdate, encodeCard, rpcError, httpError };
+
+export { paramsOfQuery } from './query.js';
