@@ -2,10 +2,12 @@ import type { Migration } from 'kysely';
 import * as eventLog from './0001-event-log.js';
 import * as readModels from './0002-read-models.js';
 import * as appendEvents from './0003-append-events.js';
+import * as access from './0004-access.js';
 
 /** Forward only, in this order. A static map, so that the same code runs from source and from `dist`. */
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-event-log': eventLog,
   '0002-read-models': readModels,
   '0003-append-events': appendEvents,
+  '0004-access': access,
 };

@@ -62,10 +62,10 @@ export interface Schema {
     key_id: string;
     token_hash: Buffer;
     subject: string;
-    role: string;
+    role: 'member' | 'admin' | 'worker';
     rings: string[];
     agents: string[];
-    created_at: Generated<Date>;
+    created_at: Date;
     expires_at: Date | null;
     revoked_at: Date | null;
   };
@@ -78,6 +78,7 @@ export interface Schema {
     actor_role: string;
     recorded_at: Date;
     hash: Buffer;
+    epoch: number;
     position: Generated<string>;
     transaction_id: Generated<string>;
   };

@@ -1,0 +1,3 @@
+export * from './api-keys.js';
+export * from './audit-trail.js';
+export * from './authenticator.js';
