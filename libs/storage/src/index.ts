@@ -11,3 +11,4 @@ export * from './schema.js';
 export * from './secret.js';
 export * from './storage-error.js';
 export * from './task-wakeups.js';
+export * from './storage.module.js';

@@ -1,15 +1,17 @@
 import { canSee, type Fence, type Principal, SYSTEM_ACTOR, taskNotFound, type TaskView } from '@app/domain';
-import type { ServerSecret } from '@app/storage';
+import { ServerSecret } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { AccessRecord } from './access-record.js';
 import { TaskFollower } from './task-follower.js';
 import { TaskReader } from './task-reader.js';
 import { type CommandEnvelope, freshCommandId, TaskStreams } from './task-streams.js';
 
-export interface CancelPolicy {
-  readonly active: 'fence' | 'holder-only';
-  /** How long a run may take to end by itself, in milliseconds. */
-  readonly graceMs: number;
+/** Who may cancel what a worker holds, and how long the worker may take to end it by itself. */
+export class CancelPolicy {
+  constructor(
+    readonly active: 'fence' | 'holder-only',
+    readonly graceMs: number,
+  ) {}
 }
 
 /**

@@ -9,3 +9,4 @@ export * from './task-follower.js';
 export * from './task-reader.js';
 export * from './task-streams.js';
 export * from './task.projector.js';
+export * from './tasks.module.js';

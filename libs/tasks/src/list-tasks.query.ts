@@ -1,10 +1,9 @@
-import { BOUNDS, encodedBytes, invalidField, type Principal, type TaskStatus, type TaskView } from '@app/domain';
-import type { EventLog, Schema } from '@app/storage';
+import { BOUNDS, encodedBytes, invalidField, type Principal, type TaskState, type TaskStatus, type TaskView } from '@app/domain';
+import { EventLog, type Schema } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { type ExpressionBuilder, sql } from 'kysely';
 import { PageTokens, type PagePosition } from './page-token.js';
 import { TaskReader, type TaskRow } from './task-reader.js';
-import type { TaskState } from '@app/domain';
 
 export interface ListTasksRequest {
   readonly contextId?: string;

@@ -10,7 +10,7 @@ import {
   taskNotFound,
   type AgentProfile,
 } from '@app/domain';
-import { type ServerSecret, type StreamHead } from '@app/storage';
+import { ServerSecret, type StreamHead } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import canonicalize from 'canonicalize';
 import { requireAcceptedParts } from './accepted-modes.js';

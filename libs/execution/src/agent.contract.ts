@@ -1,0 +1,68 @@
+import type { AgentSkill, ArtifactContent, JsonObject, Message, Part, RetryPolicy } from '@app/domain';
+
+/** What an agent module exports: plain objects, no import from Acta. */
+export interface Agent {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly skills: readonly AgentSkill[];
+  /** Media types that it accepts and produces; default `*`, anything. */
+  readonly inputModes?: readonly string[];
+  readonly outputModes?: readonly string[];
+  readonly retry?: Partial<RetryPolicy>;
+  readonly concurrency?: number;
+  readonly idempotency?: 'on' | 'off';
+  /**
+   * Does the work of one turn. Returning without an outcome completes the task; throwing fails it with the error's message,
+   * or tries again when the error has `retryable: true`.
+   */
+  run(ctx: AgentContext): Promise<void> | void;
+}
+
+/** What an agent may say as a message: a text, parts, or parts with metadata. */
+export type Saying = string | readonly Part[] | { readonly parts: readonly Part[]; readonly metadata?: JsonObject };
+
+export interface ArtifactInput extends Omit<ArtifactContent, 'parts'> {
+  /** Default: one artifact per run, `artifact`. */
+  readonly id?: string;
+  readonly parts: readonly Part[];
+  /** Absent: the first publish of an id in a run starts it, later ones go on. `false` starts it anew. */
+  readonly append?: boolean;
+  readonly last?: boolean;
+}
+
+/**
+ * An agent's view of its turn. Writes are recorded in the order of the calls, under the run's lease; a call resolves when
+ * its write is taken over (a full buffer makes it wait), an outcome when it is in the record. After the first outcome
+ * every further write is refused. A run that lost its lease gets a Fenced error, and its `signal` aborts.
+ */
+export interface AgentContext {
+  readonly task: { readonly id: string; readonly contextId: string; readonly ring: string; readonly owner: string };
+  /** The message that this turn answers: the newest of the client's. */
+  readonly message: Message;
+  /** Everything said before it, oldest first. */
+  readonly history: readonly Message[];
+  /** The text parts of the message, joined by line breaks. */
+  readonly text: string;
+  readonly metadata: JsonObject;
+  readonly signal: AbortSignal;
+  /** 1 for the first attempt of a turn. */
+  readonly attempt: number;
+  readonly lease: {
+    readonly runId: string;
+    readonly worker: string;
+    readonly leaseGeneration: number;
+    readonly dispatcherGeneration: number;
+  };
+  working(message?: Saying): Promise<void>;
+  artifact(artifact: ArtifactInput): Promise<void>;
+  requireInput(message: Saying): Promise<void>;
+  requireAuth(message: Saying): Promise<void>;
+  complete(message?: Saying): Promise<void>;
+  fail(message: Saying): Promise<void>;
+  reject(message: Saying): Promise<void>;
+  /** Answers with a bare message: the client sees no task. */
+  reply(parts: Saying): Promise<void>;
+  /** Messages that arrive while the run works; ends when the run does. */
+  messages(): AsyncIterable<Message>;
+}

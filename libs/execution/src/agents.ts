@@ -1,0 +1,103 @@
+import { isAbsolute, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type AgentProfile, type RetryPolicy } from '@app/domain';
+import { AgentDirectory } from '@app/tasks';
+import type { Agent } from './agent.contract.js';
+import { demoAgent } from './agents/demo.agent.js';
+
+export interface LoadedAgent {
+  readonly definition: Agent;
+  readonly profile: AgentProfile;
+}
+
+export interface AgentOptions {
+  readonly retry: RetryPolicy;
+  readonly demoFaults: boolean;
+}
+
+/** An agent module that cannot be used, and why, in one sentence. */
+export class AgentModuleError extends Error {}
+
+/** The agents of this process. The first is the default one. */
+export class Agents extends AgentDirectory {
+  private readonly byName: ReadonlyMap<string, LoadedAgent>;
+
+  constructor(private readonly agents: readonly LoadedAgent[]) {
+    super();
+    if (agents.length === 0) throw new AgentModuleError('ACTA_AGENTS names no agent: name at least one, such as demo');
+    this.byName = new Map(agents.map((agent) => [agent.profile.name, agent]));
+    if (this.byName.size < agents.length) {
+      const names = agents.map((agent) => agent.profile.name);
+      const twice = names.find((name, at) => names.indexOf(name) !== at);
+      throw new AgentModuleError(`two agents are named "${twice}": names must differ`);
+    }
+  }
+
+  /** Loads the entries of `ACTA_AGENTS`: built-in names, or paths of ES modules relative to the working directory. */
+  static async load(entries: readonly string[], options: AgentOptions): Promise<Agents> {
+    const loaded = await Promise.all(entries.map((entry) => loadEntry(entry, options)));
+    return new Agents(loaded.flat().map((definition) => ({ definition, profile: profileOf(definition, options.retry) })));
+  }
+
+  get defaultAgent(): AgentProfile {
+    return this.agents[0]!.profile;
+  }
+
+  override find(name: string): AgentProfile | undefined {
+    return this.byName.get(name)?.profile;
+  }
+
+  override all(): readonly AgentProfile[] {
+    return this.agents.map((agent) => agent.profile);
+  }
+
+  loaded(name: string): LoadedAgent {
+    const agent = this.byName.get(name);
+    if (agent === undefined) throw new Error(`agent "${name}" is not loaded in this process`);
+    return agent;
+  }
+}
+
+async function loadEntry(entry: string, options: AgentOptions): Promise<Agent[]> {
+  if (entry === 'demo') return [demoAgent({ faults: options.demoFaults })];
+  const path = isAbsolute(entry) ? entry : resolve(process.cwd(), entry);
+  let module: { default?: unknown };
+  try {
+    module = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  } catch (error) {
+    throw new AgentModuleError(`ACTA_AGENTS: ${entry} cannot be loaded: ${(error as Error).message}`);
+  }
+  const exported: unknown[] = Array.isArray(module.default) ? module.default : [module.default];
+  return exported.map((candidate) => checked(entry, candidate));
+}
+
+function checked(entry: string, candidate: unknown): Agent {
+  const wrong = (what: string) => new AgentModuleError(`ACTA_AGENTS: ${entry}: ${what}`);
+  if (typeof candidate !== 'object' || candidate === null) {
+    throw wrong('its default export must be an agent or an array of agents');
+  }
+  const agent = candidate as Partial<Agent>;
+  for (const field of ['name', 'description', 'version'] as const) {
+    if (typeof agent[field] !== 'string' || agent[field] === '') throw wrong(`an agent needs a ${field} (a string)`);
+  }
+  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(agent.name!)) {
+    throw wrong(`the name "${agent.name}" must be letters, digits, dots, dashes and underscores, at most 64`);
+  }
+  if (typeof agent.run !== 'function') throw wrong(`agent "${agent.name}" needs a function run(ctx)`);
+  if (!Array.isArray(agent.skills) || agent.skills.length === 0) throw wrong(`agent "${agent.name}" needs skills`);
+  return agent as Agent;
+}
+
+function profileOf(agent: Agent, retry: RetryPolicy): AgentProfile {
+  return {
+    name: agent.name,
+    description: agent.description,
+    version: agent.version,
+    skills: agent.skills,
+    inputModes: agent.inputModes ?? ['*/*'],
+    outputModes: agent.outputModes ?? ['*/*'],
+    retry: { ...retry, ...agent.retry },
+    ...(agent.concurrency === undefined ? {} : { concurrency: agent.concurrency }),
+    idempotency: agent.idempotency ?? 'on',
+  };
+}

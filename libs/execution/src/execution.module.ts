@@ -1,0 +1,68 @@
+import { EventLog, ServerSecret } from '@app/storage';
+import { AgentDirectory, RunSlots, TaskReader, TaskStreams } from '@app/tasks';
+import { type DynamicModule, Inject, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import type { RetryPolicy } from '@app/domain';
+import { Agents } from './agents.js';
+import { LeaseReaper } from './lease-reaper.js';
+import { RunQueue } from './run-queue.js';
+import { Worker, type WorkerOptions } from './worker.js';
+
+export interface ExecutionOptions extends WorkerOptions {
+  readonly agents: Agents;
+  readonly retry: RetryPolicy;
+  /** How long live runs may go on after the order to stop. */
+  readonly drainMs: number;
+}
+
+const OPTIONS = Symbol('ExecutionOptions');
+
+/** Runs agents in this process, as far as its options let it, and keeps the queue of all in order. */
+@Module({})
+export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(
+    private readonly worker: Worker,
+    private readonly reaper: LeaseReaper,
+    @Inject(OPTIONS) private readonly options: ExecutionOptions,
+  ) {}
+
+  static with(options: ExecutionOptions): DynamicModule {
+    const { agents, retry } = options;
+    const logger = new Logger('execution');
+    const onError = (error: unknown, run?: { taskId: string }) =>
+      logger.error({ message: error instanceof Error ? error.message : String(error), taskId: run?.taskId });
+    return {
+      module: ExecutionModule,
+      global: true,
+      providers: [
+        { provide: OPTIONS, useValue: options },
+        { provide: Agents, useValue: agents },
+        { provide: AgentDirectory, useValue: agents },
+        { provide: RunQueue, inject: [EventLog], useFactory: (log: EventLog) => new RunQueue(log) },
+        {
+          provide: Worker,
+          inject: [TaskStreams, TaskReader, ServerSecret, RunQueue],
+          useFactory: (streams: TaskStreams, reader: TaskReader, secret: ServerSecret, queue: RunQueue) =>
+            new Worker({ streams, reader, secret, onError }, queue, agents, options),
+        },
+        { provide: RunSlots, useExisting: Worker },
+        {
+          provide: LeaseReaper,
+          inject: [TaskStreams, RunQueue],
+          useFactory: (streams: TaskStreams, queue: RunQueue) =>
+            new LeaseReaper(streams, queue, (agent) => agents.find(agent)?.retry ?? retry, onError),
+        },
+      ],
+      exports: [AgentDirectory, Agents, RunSlots, Worker],
+    };
+  }
+
+  onApplicationBootstrap(): void {
+    this.worker.start();
+    this.reaper.start();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.reaper.stop();
+    await this.worker.stop(this.options.drainMs);
+  }
+}

@@ -1,0 +1,86 @@
+import { activeRun, type RetryPolicy, retryAt, SYSTEM_ACTOR, type TaskCommand } from '@app/domain';
+import { freshCommandId, type TaskStreams } from '@app/tasks';
+import type { LockedTask, RunQueue } from './run-queue.js';
+
+const BATCH = 50;
+const NO_PAYLOAD = Buffer.alloc(32);
+
+/**
+ * Takes back what its holder has let go: expired leases are retried or fail their task, and cancels whose deadline has
+ * passed are carried out. Runs on every replica; `SKIP LOCKED` shares the work out.
+ */
+export class LeaseReaper {
+  private timer: NodeJS.Timeout | null = null;
+  private sweeping: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly streams: TaskStreams,
+    private readonly queue: RunQueue,
+    private readonly retryPolicy: (agent: string) => RetryPolicy,
+    private readonly onError: (error: unknown) => void,
+    private readonly periodMs = 1_000,
+    private readonly random: () => number = Math.random,
+  ) {}
+
+  start(): void {
+    this.timer ??= setInterval(() => {
+      this.sweeping = this.sweep().catch(this.onError);
+    }, this.periodMs);
+  }
+
+  async stop(): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+    await this.sweeping;
+  }
+
+  /** One round over everything that is due. */
+  async sweep(): Promise<void> {
+    while ((await this.takeBack()) === BATCH);
+    while ((await this.enforceCancels()) === BATCH);
+  }
+
+  private takeBack(): Promise<number> {
+    return this.each('expired', ({ head }) => {
+      const run = activeRun(head.state);
+      if (run === null) return null;
+      const policy = this.retryPolicy(head.state.agent);
+      const { id: runId, leaseGeneration } = run;
+      return {
+        type: 'LoseRun',
+        fence: { runId, leaseGeneration, dispatcherGeneration: head.state.dispatcherGeneration },
+        reason: 'lease-expired',
+        retry: {
+          maxAttempts: policy.attempts,
+          notBefore: retryAt(Date.now(), head.state.attempts, policy, this.random()),
+        },
+      };
+    });
+  }
+
+  private enforceCancels(): Promise<number> {
+    return this.each('overdueCancels', ({ head }) => {
+      const { cancelDeadline } = head.state;
+      return cancelDeadline === null ? null : { type: 'EnforceCancel', now: cancelDeadline };
+    });
+  }
+
+  private async each(due: 'expired' | 'overdueCancels', command: (task: LockedTask) => TaskCommand | null): Promise<number> {
+    const { database } = this.streams.log;
+    const done = await database.transaction(async (executor) => {
+      const tasks = await this.queue[due](BATCH, executor);
+      const appended = [];
+      for (const task of tasks) {
+        const what = command(task);
+        if (what === null) continue;
+        const { tenantId, taskId, head } = task;
+        const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, commandId: freshCommandId(due), fingerprint: NO_PAYLOAD };
+        const result = await this.streams.applyLocked(envelope, what, head, executor);
+        if (result !== null) appended.push({ task, result });
+      }
+      return { found: tasks.length, appended };
+    });
+    for (const { task, result } of done.appended) this.streams.publish(task, result);
+    return done.found;
+  }
+}

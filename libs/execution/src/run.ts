@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto';
+import {
+  activeRun,
+  DomainError,
+  type Message,
+  type RecordedEvent,
+  type RetryPolicy,
+  retryAt,
+  type Role,
+  type RunOutput,
+  TaskFold,
+  textOf,
+} from '@app/domain';
+import type { ServerSecret, StreamHead } from '@app/storage';
+import type { TaskReader, TaskStreams } from '@app/tasks';
+import type { Agent, AgentContext, ArtifactInput, Saying } from './agent.contract.js';
+import { MessageInbox } from './message-inbox.js';
+import { RunWriter } from './run-writer.js';
+
+/** A run that this process holds. */
+export interface HeldRun {
+  readonly tenantId: string;
+  readonly taskId: string;
+  readonly head: StreamHead;
+  /** Events of the append that claimed it. */
+  readonly events: readonly RecordedEvent[];
+}
+
+export interface RunServices {
+  readonly streams: TaskStreams;
+  readonly reader: TaskReader;
+  readonly secret: ServerSecret;
+  readonly onError: (error: unknown, run: { tenantId: string; taskId: string; runId: string }) => void;
+}
+
+/** How long an agent whose run was canceled or handed back may take to notice, before the run goes on without it. */
+const ABORT_GRACE_MS = 30_000;
+
+/** One attempt of an agent at one turn, from its claim to its outcome. */
+export class Run {
+  readonly runId: string;
+  readonly tenantId: string;
+  readonly taskId: string;
+  readonly agent: string;
+  private readonly aborter = new AbortController();
+  private readonly writer: RunWriter;
+  private readonly inbox: MessageInbox;
+  private canceled = false;
+  private released = false;
+  private fenced = false;
+  /** On this process's monotonic clock; the database decides by its own. */
+  private leaseEnds: number;
+
+  constructor(
+    private readonly definition: Agent,
+    private readonly retry: RetryPolicy,
+    private readonly held: HeldRun,
+    private readonly services: RunServices,
+    leaseMs: number,
+  ) {
+    const run = activeRun(held.head.state);
+    if (run === null) throw new Error(`task ${held.taskId} has no active run`);
+    this.runId = run.id;
+    this.tenantId = held.tenantId;
+    this.taskId = held.taskId;
+    this.agent = definition.name;
+    this.leaseEnds = performance.now() + leaseMs;
+    const { id: runId, leaseGeneration, dispatcherGeneration } = run;
+    this.writer = new RunWriter(
+      services.streams,
+      services.secret,
+      { tenantId: held.tenantId, taskId: held.taskId },
+      definition.name,
+      { runId, leaseGeneration, dispatcherGeneration },
+      held.head,
+      () => this.leaseRemains(),
+      () => this.lose(),
+    );
+    this.inbox = new MessageInbox(services.streams, held.tenantId, held.taskId, held.head.state.version, {
+      canceled: () => this.cancel(),
+      taken: () => this.lose(),
+      read: (version) => {
+        this.writer.readThrough = Math.max(this.writer.readThrough, version);
+      },
+    });
+  }
+
+  leaseRemains(): boolean {
+    return performance.now() < this.leaseEnds;
+  }
+
+  /** `sentAt`: when the heartbeat left, on the monotonic clock. */
+  renewed(sentAt: number, leaseMs: number): void {
+    this.leaseEnds = sentAt + leaseMs;
+  }
+
+  cancel(): void {
+    if (this.canceled) return;
+    this.canceled = true;
+    this.aborter.abort(new Error('the task is being canceled'));
+  }
+
+  /** The lease is gone: whatever the agent still says is not recorded. */
+  lose(): void {
+    this.fenced = true;
+    this.aborter.abort(new DomainError('Fenced', 'this run no longer holds the task; stop working on it', {
+      taskId: this.taskId,
+      leaseGeneration: 0,
+      dispatcherGeneration: 0,
+    }));
+  }
+
+  /** Hands the run back: another worker takes it at once, and the attempt does not count. */
+  release(): void {
+    this.released = true;
+    this.aborter.abort(new Error('the server is shutting down'));
+  }
+
+  /** Runs to the outcome. Never rejects: what goes wrong is an outcome, or a lease that someone else takes over. */
+  async execute(): Promise<void> {
+    try {
+      const context = await this.context();
+      await this.untilAborted(Promise.resolve().then(() => this.definition.run(context)));
+      if (!this.writer.hasEnded) await this.writer.write({ type: 'complete' });
+      await this.writer.flush();
+    } catch (error) {
+      await this.conclude(error).catch((unrecorded: unknown) => this.services.onError(unrecorded, this));
+    } finally {
+      this.inbox.close();
+      if (!this.aborter.signal.aborted) this.aborter.abort(new Error('the run is over'));
+    }
+  }
+
+  private async conclude(error: unknown): Promise<void> {
+    if (this.fenced || DomainError.is(error, 'Fenced')) return;
+    if (DomainError.is(error, 'InvalidAgentResponse')) {
+      await this.writer.conclude({ type: 'fail', invalid: true, message: this.message(error.message) });
+    } else if (this.writer.hasEnded) {
+      // The outcome stands; what an agent throws after it is the agent's own affair.
+      await this.writer.flush();
+    } else if (this.canceled) {
+      await this.writer.write({ type: 'canceled' });
+    } else if (this.released || isRetryable(error)) {
+      const { attempts } = this.held.head.state;
+      const notBefore = this.released ? new Date(0).toISOString() : retryAt(Date.now(), attempts, this.retry, Math.random());
+      const reason = this.released ? 'released' : 'retryable-error';
+      await this.writer.write({ type: 'lost', reason, retry: { maxAttempts: this.retry.attempts, notBefore } });
+    } else {
+      await this.writer.write({ type: 'fail', message: this.message(messageOf(error)) });
+    }
+  }
+
+  /** An agent that ignores its signal must not hold a slot for ever. */
+  private async untilAborted(work: Promise<void>): Promise<void> {
+    const { signal } = this.aborter;
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => {
+        timer = setTimeout(() => reject(signal.reason as Error), this.released ? 0 : ABORT_GRACE_MS);
+      });
+    });
+    work.catch(() => undefined);
+    patience.catch(() => undefined);
+    await Promise.race([work, patience]).finally(() => clearTimeout(timer));
+  }
+
+  private async context(): Promise<AgentContext> {
+    const { head } = this.held;
+    const { contextId, ring, owner } = head.state;
+    const run = activeRun(head.state)!;
+    const said = await this.conversation();
+    const at = said.findLastIndex((message) => message.role === 'user');
+    const message = said[at];
+    if (message === undefined) throw new Error('the task has no message to work on');
+    const say = (saying: Saying) => this.message(saying);
+    const write = (output: RunOutput) => this.writer.write(output);
+    return {
+      task: { id: this.taskId, contextId, ring, owner },
+      message,
+      history: said.slice(0, at),
+      text: textOf(message),
+      metadata: message.metadata ?? {},
+      signal: this.aborter.signal,
+      attempt: run.attempt,
+      lease: {
+        runId: run.id,
+        worker: run.worker,
+        leaseGeneration: run.leaseGeneration,
+        dispatcherGeneration: run.dispatcherGeneration,
+      },
+      working: (saying) => write(saying === undefined ? { type: 'status' } : { type: 'status', message: say(saying) }),
+      artifact: (artifact) => write(this.artifact(artifact)),
+      requireInput: (saying) => write({ type: 'input-required', message: say(saying) }),
+      requireAuth: (saying) => write({ type: 'auth-required', message: say(saying) }),
+      complete: (saying) => write(saying === undefined ? { type: 'complete' } : { type: 'complete', message: say(saying) }),
+      fail: (saying) => write({ type: 'fail', message: say(saying) }),
+      reject: (saying) => write({ type: 'reject', message: say(saying) }),
+      reply: (saying) => write({ type: 'reply', message: say(saying) }),
+      messages: () => this.inbox.messages(this.aborter.signal),
+    };
+  }
+
+  /** What was said so far; from the events at hand when they are the whole stream, so that a new task costs no read. */
+  private async conversation(): Promise<Message[]> {
+    const { tenantId, taskId, events } = this.held;
+    if (events[0]?.version === 1) {
+      const fold = new TaskFold(tenantId, taskId);
+      for (const event of events) fold.add(event);
+      return [...fold.view().history];
+    }
+    const view = await this.services.reader.view(tenantId, taskId, { artifacts: false });
+    if (view === null) throw new Error(`task ${taskId} is gone`);
+    return view.statusMessage === undefined ? [...view.history] : [...view.history, view.statusMessage];
+  }
+
+  private artifact(input: ArtifactInput): RunOutput {
+    const { id = 'artifact', append, last = false, ...artifact } = input;
+    if (!Array.isArray(artifact.parts) || artifact.parts.length === 0) {
+      throw new DomainError('InvalidAgentResponse', `invalid agent response: artifact "${id}" has no parts`, {
+        taskId: this.taskId,
+      });
+    }
+    const goesOn = append !== false && this.writer.hasStarted(id);
+    return { type: 'artifact', artifactId: id, artifact: { ...artifact, parts: [...artifact.parts] }, append: goesOn, last };
+  }
+
+  private message(saying: Saying, role: Role = 'agent'): Message {
+    const said = typeof saying === 'string' ? { parts: [{ text: saying }] } : 'parts' in saying ? saying : { parts: saying };
+    if (!Array.isArray(said.parts) || said.parts.length === 0) {
+      throw new DomainError('InvalidAgentResponse', 'invalid agent response: a message without parts', {
+        taskId: this.taskId,
+      });
+    }
+    return { messageId: randomUUID(), role, ...said, parts: [...said.parts] };
+  }
+}
+
+const isRetryable = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && (error as { retryable?: unknown }).retryable === true;
+
+const messageOf = (error: unknown): string => {
+  const text = error instanceof Error ? error.message : String(error);
+  return text === '' ? 'the agent failed without saying why' : text;
+};

@@ -1,0 +1,208 @@
+import { hostname } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import { newId, SYSTEM_ACTOR } from '@app/domain';
+import type { AppendResult } from '@app/storage';
+import { freshCommandId, type RunSlot, RunSlots } from '@app/tasks';
+import type { Subscription } from 'rxjs';
+import type { Agents } from './agents.js';
+import { type HeldRun, Run, type RunServices } from './run.js';
+import type { LockedTask, RunQueue } from './run-queue.js';
+
+export interface WorkerOptions {
+  /** Runs at a time in this process; 0: none. */
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  /** How often to look for work that no wake-up announced (retries whose time has come). */
+  readonly pollMs?: number;
+}
+
+const BATCH = 32;
+const NO_PAYLOAD = Buffer.alloc(32);
+
+/** Claims work, runs agents, and keeps the leases of what it runs alive. */
+export class Worker extends RunSlots {
+  readonly id = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  private readonly runs = new Map<string, Run>();
+  private readonly reserved = new Map<string, number>();
+  private readonly idle: (() => void)[] = [];
+  private subscription: Subscription | null = null;
+  private pollTimer: NodeJS.Timeout | null = null;
+  private beatTimer: NodeJS.Timeout | null = null;
+  private claiming: Promise<void> | null = null;
+  private again = false;
+  private draining = true;
+
+  constructor(
+    private readonly services: RunServices,
+    private readonly queue: RunQueue,
+    private readonly agents: Agents,
+    private readonly options: WorkerOptions,
+  ) {
+    super();
+  }
+
+  get running(): number {
+    return this.runs.size;
+  }
+
+  start(): void {
+    if (this.options.concurrency === 0) return;
+    this.draining = false;
+    const { leaseMs, pollMs = 500 } = this.options;
+    this.subscription = this.services.streams.wakeups.queued.subscribe(() => this.lookForWork());
+    this.pollTimer = setInterval(() => this.lookForWork(), pollMs);
+    this.beatTimer = setInterval(() => void this.heartbeat(), leaseMs / 3);
+    this.lookForWork();
+  }
+
+  /** Takes no more work, gives live runs `graceMs` to finish, and hands back what is left. */
+  async stop(graceMs = 0): Promise<void> {
+    this.draining = true;
+    this.subscription?.unsubscribe();
+    if (this.pollTimer !== null) clearInterval(this.pollTimer);
+    await this.claiming;
+    await this.untilIdle(graceMs);
+    for (const run of this.runs.values()) run.release();
+    await this.untilIdle(5_000);
+    if (this.beatTimer !== null) clearInterval(this.beatTimer);
+  }
+
+  override reserve(agent: string): RunSlot | null {
+    if (this.draining || this.free(agent) < 1) return null;
+    this.occupy(agent, 1);
+    let open = true;
+    const release = () => {
+      if (open) this.occupy(agent, -1);
+      open = false;
+    };
+    return {
+      claim: { runId: newId(), worker: this.id },
+      start: (run) => {
+        open = false;
+        this.execute(agent, run);
+      },
+      release,
+    };
+  }
+
+  private lookForWork(): void {
+    this.again = true;
+    if (this.draining) return;
+    this.claiming ??= this.claimAll()
+      .catch((error: unknown) => this.services.onError(error, { tenantId: '', taskId: '', runId: '' }))
+      .finally(() => {
+        this.claiming = null;
+      });
+  }
+
+  private async claimAll(): Promise<void> {
+    while (this.again && !this.draining) {
+      this.again = false;
+      const names = this.agents.all().map((agent) => agent.name);
+      // Agents with a limit of their own are claimed one by one: a shared batch could take too many of them.
+      const limited = names.filter((name) => this.agents.find(name)?.concurrency !== undefined);
+      const open = names.filter((name) => !limited.includes(name));
+      for (const group of [open, ...limited.map((name) => [name])]) {
+        if (group.length === 0) continue;
+        let claimed: number;
+        let wanted: number;
+        do {
+          wanted = Math.min(BATCH, this.free(group[0]!));
+          claimed = wanted > 0 ? await this.claim(group, wanted) : 0;
+        } while (claimed > 0 && claimed === wanted);
+      }
+    }
+  }
+
+  /** Claims up to `limit` waiting tasks in one transaction. */
+  private async claim(agents: readonly string[], limit: number): Promise<number> {
+    const { streams } = this.services;
+    const claimed = await streams.log.database.transaction(async (executor) => {
+      const tasks = await this.queue.waiting(agents, limit, executor);
+      const results: { task: LockedTask; result: Extract<AppendResult, { outcome: 'appended' }> }[] = [];
+      for (const task of tasks) {
+        const { tenantId, taskId, head } = task;
+        const claim = { runId: newId(), worker: this.id };
+        const result = await streams.applyLocked(
+          { tenantId, taskId, actor: SYSTEM_ACTOR, commandId: freshCommandId('claim'), fingerprint: NO_PAYLOAD },
+          { type: 'ClaimRun', claim },
+          head,
+          executor,
+        );
+        if (result !== null) results.push({ task, result });
+      }
+      return results;
+    });
+    for (const { task, result } of claimed) {
+      streams.publish(task, result);
+      this.occupy(result.head.state.agent, 1);
+      this.execute(result.head.state.agent, { ...task, head: result.head, events: result.events });
+    }
+    return claimed.length;
+  }
+
+  private execute(agent: string, held: HeldRun): void {
+    const { definition, profile } = this.agents.loaded(agent);
+    const run = new Run(definition, profile.retry, held, this.services, this.options.leaseMs);
+    this.runs.set(run.runId, run);
+    void run.execute().finally(() => {
+      this.runs.delete(run.runId);
+      this.occupy(agent, -1);
+      if (this.runs.size === 0) for (const wake of this.idle.splice(0)) wake();
+      // A slot is free: whatever waits for one needs no further wake-up.
+      if (!this.draining && this.again) this.lookForWork();
+      else if (!this.draining && this.free(agent) === 1) this.lookForWork();
+    });
+  }
+
+  /** Free slots for an agent in this process. */
+  private free(agent: string): number {
+    let used = 0;
+    for (const count of this.reserved.values()) used += count;
+    const own = this.agents.find(agent)?.concurrency ?? Infinity;
+    return Math.max(0, Math.min(this.options.concurrency - used, own - (this.reserved.get(agent) ?? 0)));
+  }
+
+  private occupy(agent: string, change: 1 | -1): void {
+    this.reserved.set(agent, (this.reserved.get(agent) ?? 0) + change);
+  }
+
+  private async heartbeat(): Promise<void> {
+    const runs = [...this.runs.values()];
+    if (runs.length === 0) return;
+    const { leaseMs } = this.options;
+    const sentAt = performance.now();
+    try {
+      const renewed = new Map((await this.queue.heartbeat(runs, leaseMs)).map((beat) => [beat.runId, beat]));
+      for (const run of runs) {
+        const beat = renewed.get(run.runId);
+        if (beat === undefined) {
+          // Over in the meantime, or taken away.
+          if (this.runs.has(run.runId)) run.lose();
+          continue;
+        }
+        run.renewed(sentAt, leaseMs);
+        if (beat.cancel) run.cancel();
+      }
+    } catch (error) {
+      // One lost beat is no lost lease: a run stops only when its lease has run out.
+      for (const run of runs) {
+        if (run.leaseRemains()) continue;
+        run.lose();
+        this.services.onError(error, run);
+      }
+    }
+  }
+
+  private async untilIdle(timeoutMs: number): Promise<void> {
+    if (this.runs.size === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([
+      new Promise<void>((resolve) => this.idle.push(resolve)),
+      new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, timeoutMs);
+      }),
+    ]);
+    clearTimeout(timer);
+  }
+}

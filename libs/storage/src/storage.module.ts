@@ -1,0 +1,20 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { Database } from './database.js';
+import { EventLog } from './event-log.js';
+import type { Storage } from './open-storage.js';
+import { ServerSecret } from './secret.js';
+import { TaskWakeups } from './task-wakeups.js';
+
+/** Puts a storage that is open already in everyone's reach: what fails while it opens is told before Nest starts. */
+@Module({})
+export class StorageModule {
+  static with(storage: Storage): DynamicModule {
+    const providers = [
+      { provide: Database, useValue: storage.database },
+      { provide: ServerSecret, useValue: storage.secret },
+      { provide: EventLog, useValue: storage.log },
+      { provide: TaskWakeups, useValue: storage.wakeups },
+    ];
+    return { module: StorageModule, global: true, providers, exports: providers };
+  }
+}

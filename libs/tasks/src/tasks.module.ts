@@ -1,0 +1,45 @@
+import { EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { CqrsModule } from '@nestjs/cqrs';
+import { CancelPolicy, CancelTaskHandler } from './cancel-task.command.js';
+import { GetTaskHandler } from './get-task.query.js';
+import { ListTasksHandler } from './list-tasks.query.js';
+import { PageTokens } from './page-token.js';
+import { SendMessageHandler } from './send-message.command.js';
+import { TaskReader } from './task-reader.js';
+import { TaskStreams } from './task-streams.js';
+
+export interface TasksOptions {
+  readonly leaseMs: number;
+  readonly cancel: CancelPolicy;
+}
+
+/** Commands and queries on the buses. Needs the agents and slots of `libs/execution` and the audit trail of `libs/access`. */
+@Module({})
+export class TasksModule {
+  static with(options: TasksOptions): DynamicModule {
+    const services = [
+      {
+        provide: TaskStreams,
+        inject: [EventLog, TaskWakeups],
+        useFactory: (log: EventLog, wakeups: TaskWakeups) => new TaskStreams(log, wakeups, options.leaseMs),
+      },
+      { provide: TaskReader, inject: [EventLog], useFactory: (log: EventLog) => new TaskReader(log) },
+    ];
+    return {
+      module: TasksModule,
+      global: true,
+      imports: [CqrsModule.forRoot()],
+      providers: [
+        ...services,
+        { provide: PageTokens, inject: [ServerSecret], useFactory: (secret: ServerSecret) => new PageTokens(secret) },
+        { provide: CancelPolicy, useValue: options.cancel },
+        SendMessageHandler,
+        CancelTaskHandler,
+        GetTaskHandler,
+        ListTasksHandler,
+      ],
+      exports: [...services, CqrsModule],
+    };
+  }
+}
