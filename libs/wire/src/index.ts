@@ -7,6 +7,7 @@ export * from './requests.js';
 export * from './sse.js';
 export * from './stream-update.js';
 export * from './strict-json.js';
+export * from './extensions.js';
 export { parseTimestamp } from './timestamp.js';
 export * from './version.js';
 export * as v1 from './v1/index.js';

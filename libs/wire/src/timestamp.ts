@@ -1,5 +1,5 @@
 const RFC3339 =
-  /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+  /^(\d{4}-\d{2}-\d{2})T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
 /**
  * A strict RFC 3339 timestamp as UTC with milliseconds, or undefined. An offset is taken, as ProtoJSON does; leap seconds and days
@@ -8,13 +8,14 @@ const RFC3339 =
 export function parseTimestamp(text: string): string | undefined {
   const match = RFC3339.exec(text);
   if (match === null) return undefined;
-  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHour = '0', offsetMinute = '0'] = match;
-  const days = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
-  if (year === '0000' || month === '00' || Number(month) > 12 || day === '00' || Number(day) > days) return undefined;
+  const [, day = '', time = '', fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = match;
+  const midnight = new Date(`${day}T00:00:00Z`);
+  // A day that a month lacks is either no date at all or rolls over into the next month.
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined;
   const below = /[1-9]/.test(fraction.slice(3)) ? 1 : 0;
   const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0')) + below;
-  const local = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
-  const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000 * (sign === '-' ? -1 : 1);
-  const time = new Date(local + milliseconds - offset);
-  return time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999 ? time.toISOString() : undefined;
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === '-' ? -1 : 1);
+  const instant = new Date(Date.parse(`${day}T${time}Z`) + milliseconds - offset);
+  const year = instant.getUTCFullYear();
+  return day.startsWith('0000') || year < 1 || year > 9999 ? undefined : instant.toISOString();
 }

@@ -18,11 +18,11 @@ const row = (code: number, http: number, reason: string): Row => ({ code, http, 
  */
 const ERRORS: Record<DomainErrorKind, Row> = {
   TaskNotFound: row(-32001, 404, 'TASK_NOT_FOUND'),
-  TaskNotCancelable: row(-32002, 409, 'TASK_NOT_CANCELABLE'),
+  TaskNotCancelable: row(-32002, 400, 'TASK_NOT_CANCELABLE'),
   // Section 7.1 calls a message to an ended task an error and names none; its SDKs gave invalid params.
   TaskEnded: row(-32602, 400, 'INVALID_PARAMS'),
   InvalidParameters: row(-32602, 400, 'INVALID_PARAMS'),
-  ContentTypeNotSupported: row(-32005, 415, 'CONTENT_TYPE_NOT_SUPPORTED'),
+  ContentTypeNotSupported: row(-32005, 400, 'CONTENT_TYPE_NOT_SUPPORTED'),
   UnsupportedOperation: row(-32004, 400, 'UNSUPPORTED_OPERATION'),
   PushNotificationNotSupported: row(-32003, 400, 'PUSH_NOTIFICATION_NOT_SUPPORTED'),
   ExtendedCardNotConfigured: row(-32007, 400, 'AUTHENTICATED_EXTENDED_CARD_NOT_CONFIGURED'),

@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import { activeExtensions } from './extensions.js';
+import { A2A_JSON_MEDIA_TYPE, checkMediaType, JSON_MEDIA_TYPE } from './media-type.js';
+import { protocolVersion } from './version.js';
+
+describe('the version rule', () => {
+  // F28
+  it.each([
+    ['1.0', '1.0'],
+    ['0.3', '0.3'],
+    ['', '0.3'],
+    [undefined, '0.3'],
+    [['1.0'], '1.0'],
+    [[], '0.3'],
+  ])('reads %j as %s', (header, version) => {
+    expect(protocolVersion(header)).toBe(version);
+  });
+
+  // F28: patch numbers, guesses, blanks that no HTTP parser left, and two headers, joined or not.
+  it.each([
+    ['1.0.0'],
+    ['1'],
+    ['0.3.0'],
+    ['2.0'],
+    ['v1.0'],
+    [' '],
+    ['1.0,0.3'],
+    ['1.0, 1.0'],
+    ['1,0'],
+    [['1.0', '1.0']],
+    [['', '']],
+    [['0.3', '1.0']],
+    ['constructor'],
+  ])('supports no version %j', (header) => {
+    expect(() => protocolVersion(header)).toThrow(expect.objectContaining({ kind: 'VersionNotSupported' }));
+  });
+
+  it('does not echo a whole header', () => {
+    expect(() => protocolVersion('9'.repeat(10_000))).toThrow(
+      expect.objectContaining({ details: { version: '9'.repeat(40) } }),
+    );
+  });
+});
+
+describe('the media type rule', () => {
+  it.each([
+    ['application/json'],
+    ['Application/JSON'],
+    ['application/json; charset=utf-8'],
+    ['application/json;charset="UTF-8"'],
+  ])('accepts %s', (contentType) => {
+    expect(() => checkMediaType({ contentType })).not.toThrow();
+  });
+
+  it.each([
+    [undefined],
+    [''],
+    ['text/plain'],
+    ['application/json5'],
+    ['application/jsonx'],
+    ['application/a2a+json'],
+    ['application/json; charset=latin1'],
+    ['application/json; charset=utf-8; x=1'],
+    ['application/json, text/plain'],
+    ['multipart/form-data; boundary=x'],
+  ])('refuses %s', (contentType) => {
+    expect(() => checkMediaType({ contentType })).toThrow(expect.objectContaining({ kind: 'UnsupportedMediaType' }));
+  });
+
+  it('accepts application/a2a+json where a binding allows it', () => {
+    const accepted = [JSON_MEDIA_TYPE, A2A_JSON_MEDIA_TYPE];
+    expect(() => checkMediaType({ contentType: 'application/a2a+json' }, accepted)).not.toThrow();
+  });
+
+  it.each([['gzip'], ['br'], ['gzip, identity']])('refuses the content encoding %s', (contentEncoding) => {
+    expect(() => checkMediaType({ contentType: 'application/json', contentEncoding })).toThrow(
+      expect.objectContaining({ kind: 'UnsupportedMediaType' }),
+    );
+  });
+
+  it('takes identity as no content encoding', () => {
+    expect(() => checkMediaType({ contentType: 'application/json', contentEncoding: 'identity' })).not.toThrow();
+  });
+});
+
+describe('extensions', () => {
+  const offered = [{ uri: 'https://x.test/a' }, { uri: 'https://x.test/b', required: true }];
+
+  it('activates the offered ones that the header names', () => {
+    expect(activeExtensions('https://x.test/b , https://x.test/unknown', offered)).toEqual(['https://x.test/b']);
+    expect(activeExtensions(['https://x.test/a', 'https://x.test/b'], offered)).toHaveLength(2);
+  });
+
+  it('refuses a client that does not name a required one', () => {
+    expect(() => activeExtensions(undefined, offered)).toThrow(
+      expect.objectContaining({ kind: 'ExtensionSupportRequired', details: { extension: 'https://x.test/b' } }),
+    );
+  });
+});

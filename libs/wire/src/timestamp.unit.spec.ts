@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parseTimestamp } from './timestamp.js';
+
+describe('timestamps', () => {
+  it('reads back every time that toISOString writes', () => {
+    const times = fc.date({
+      min: new Date('0001-01-01T00:00:00Z'),
+      max: new Date('9999-12-31T23:59:59Z'),
+      noInvalidDate: true,
+    });
+    fc.assert(fc.property(times, (time) => expect(parseTimestamp(time.toISOString())).toBe(time.toISOString())));
+  });
+
+  it.each([
+    ['2025-10-28T10:30:00Z', '2025-10-28T10:30:00.000Z'],
+    ['2025-10-28T10:30:00.5Z', '2025-10-28T10:30:00.500Z'],
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    ['2025-10-28T10:30:00+02:00', '2025-10-28T08:30:00.000Z'],
+    ['2025-01-01T00:00:00-00:30', '2025-01-01T00:30:00.000Z'],
+  ])('reads %s', (text, time) => {
+    expect(parseTimestamp(text)).toBe(time);
+  });
+
+  // F26: an inclusive filter below a millisecond must not let the millisecond before it in.
+  it('rounds digits below a millisecond up', () => {
+    expect(parseTimestamp('2025-10-28T10:30:00.123000000Z')).toBe('2025-10-28T10:30:00.123Z');
+    expect(parseTimestamp('2025-10-28T10:30:00.123000001Z')).toBe('2025-10-28T10:30:00.124Z');
+    expect(parseTimestamp('2025-12-31T23:59:59.9999Z')).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it.each([
+    '2025-10-28',
+    '2025-10-28T10:30:00',
+    '2025-10-28 10:30:00Z',
+    '2025-10-28t10:30:00z',
+    '2025-10-28T10:30Z',
+    '2025-02-29T00:00:00Z',
+    '2025-13-01T00:00:00Z',
+    '2025-00-01T00:00:00Z',
+    '2025-01-00T00:00:00Z',
+    '2025-01-01T24:00:00Z',
+    '2025-01-01T00:60:00Z',
+    '2016-12-31T23:59:60Z',
+    '2025-01-01T00:00:00.Z',
+    '2025-01-01T00:00:00.1234567890Z',
+    '2025-01-01T00:00:00+0200',
+    '0000-01-01T00:00:00Z',
+    '10000-01-01T00:00:00Z',
+    '1761647400',
+    '',
+  ])('refuses %j', (text) => {
+    expect(parseTimestamp(text)).toBeUndefined();
+  });
+});
