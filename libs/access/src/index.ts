@@ -1,3 +1,4 @@
 export * from './api-keys.js';
 export * from './audit-trail.js';
 export * from './authenticator.js';
+export * from './access.module.js';

@@ -1,0 +1,34 @@
+import type { OidcConfig } from '@app/config';
+import { Database } from '@app/storage';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ApiKeys } from './api-keys.js';
+import { AuditTrail } from './audit-trail.js';
+import { Authenticator } from './authenticator.js';
+
+export interface AccessOptions {
+  readonly auth: 'required' | 'none';
+  /** Of the bootstrap admin. */
+  readonly token: string;
+  readonly oidc: OidcConfig | null;
+}
+
+/** Who calls, by which key, and what is recorded of it. */
+@Module({})
+export class AccessModule {
+  static with(options: AccessOptions): DynamicModule {
+    const providers = [
+      { provide: AuditTrail, inject: [Database], useFactory: (database: Database) => new AuditTrail(database) },
+      {
+        provide: ApiKeys,
+        inject: [Database, AuditTrail],
+        useFactory: (database: Database, trail: AuditTrail) => new ApiKeys(database, trail),
+      },
+      {
+        provide: Authenticator,
+        inject: [ApiKeys],
+        useFactory: (apiKeys: ApiKeys) => new Authenticator({ ...options, apiKeys }),
+      },
+    ];
+    return { module: AccessModule, global: true, providers, exports: providers };
+  }
+}

@@ -1,0 +1,209 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { ConfigError } from './config-error.js';
+import { readConfig } from './config.js';
+import type { Environment } from './environment.js';
+
+const SECRET = 'a secret that is long enough for anything';
+const folder = mkdtempSync(join(tmpdir(), 'acta-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function refusal(env: Environment): string {
+  try {
+    readConfig(env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as Error).message;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+describe('the environment', () => {
+  it('gives the documented defaults when nothing is set', () => {
+    expect(readConfig({ PATH: '/bin' })).toEqual({
+      host: '127.0.0.1',
+      port: 8420,
+      databaseUrl: null,
+      dataDir: resolve('.acta'),
+      secretKey: null,
+      token: null,
+      auth: 'required',
+      tls: null,
+      trustProxy: false,
+      publicUrl: null,
+      agents: ['demo'],
+      demoFaults: false,
+      workerConcurrency: 16,
+      leaseMs: 30_000,
+      maxAttempts: 5,
+      cancelGraceMs: 5_000,
+      cancelActive: 'fence',
+      cardVersion: '0.3',
+      capabilities: new Set(['streaming', 'pushNotifications', 'extendedAgentCard']),
+      pushAllowPrivate: false,
+      oidc: null,
+      logLevel: 'info',
+    });
+  });
+
+  it('is read once, into an object that nobody changes', () => {
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+  });
+
+  it('takes every variable', () => {
+    const config = readConfig({
+      HOST: '[::1]',
+      PORT: '0',
+      DATABASE_URL: 'postgresql://acta:pass@db:5433/acta?sslmode=require',
+      ACTA_DATA_DIR: '/var/lib/acta',
+      ACTA_SECRET_KEY: SECRET,
+      ACTA_TOKEN: 'short',
+      ACTA_AUTH: 'none',
+      ACTA_PUBLIC_URL: 'https://agents.example.com/acta/',
+      ACTA_AGENTS: ' ./mine.js, demo,./mine.js ',
+      ACTA_DEMO_FAULTS: 'true',
+      ACTA_WORKER_CONCURRENCY: '0',
+      ACTA_LEASE_MS: '500',
+      ACTA_MAX_ATTEMPTS: '2',
+      ACTA_CANCEL_GRACE_MS: '0',
+      ACTA_CANCEL_ACTIVE: 'holder-only',
+      ACTA_CARD_VERSION: '1.0',
+      ACTA_CAPABILITIES: 'streaming',
+      ACTA_PUSH_ALLOW_PRIVATE: '1',
+      ACTA_OIDC_ISSUER: 'https://id.example.com',
+      ACTA_OIDC_AUDIENCE: 'acta',
+      ACTA_OIDC_JWKS_URL: 'https://id.example.com/jwks',
+      ACTA_OIDC_TENANT_CLAIM: 'https://acta/tenant',
+      LOG_LEVEL: 'debug',
+    });
+    expect(config).toMatchObject({
+      host: '::1',
+      port: 0,
+      databaseUrl: 'postgresql://acta:pass@db:5433/acta?sslmode=require',
+      dataDir: resolve('/var/lib/acta'),
+      secretKey: SECRET,
+      token: 'short',
+      auth: 'none',
+      publicUrl: 'https://agents.example.com/acta',
+      agents: ['./mine.js', 'demo'],
+      demoFaults: true,
+      workerConcurrency: 0,
+      leaseMs: 500,
+      maxAttempts: 2,
+      cancelGraceMs: 0,
+      cancelActive: 'holder-only',
+      cardVersion: '1.0',
+      capabilities: new Set(['streaming']),
+      pushAllowPrivate: true,
+      logLevel: 'debug',
+      oidc: {
+        issuer: 'https://id.example.com',
+        audience: 'acta',
+        jwksUrl: 'https://id.example.com/jwks',
+        claims: { subject: 'sub', tenant: 'https://acta/tenant', rings: 'rings', admin: 'admin' },
+      },
+    });
+  });
+
+  it('treats a variable that is set to nothing as not set, except the capabilities', () => {
+    const config = readConfig({ ACTA_TOKEN: '', DATABASE_URL: '  ', PORT: '', ACTA_CAPABILITIES: '' });
+    expect(config).toMatchObject({ token: null, databaseUrl: null, port: 8420 });
+    expect(config.capabilities.size).toBe(0);
+  });
+
+  it('suggests the nearest name for one that it does not know', () => {
+    expect(refusal({ ACTA_LEASES_MS: '1' })).toBe(
+      'ACTA_LEASES_MS is not a setting of Acta: correct it (the nearest is ACTA_LEASE_MS) or remove it.',
+    );
+    expect(refusal({ ACTA_CAPABILITY: 'streaming' })).toContain('ACTA_CAPABILITIES');
+  });
+
+  it.each<[string, Environment]>([
+    ['PORT', { PORT: '65536' }],
+    ['PORT', { PORT: '80a' }],
+    ['HOST', { HOST: 'http://127.0.0.1' }],
+    ['HOST', { HOST: '127.0.0.1:80' }],
+    ['DATABASE_URL', { DATABASE_URL: 'mysql://localhost/x', ACTA_SECRET_KEY: SECRET }],
+    ['ACTA_SECRET_KEY', { DATABASE_URL: 'postgres://localhost/x' }],
+    ['ACTA_SECRET_KEY', { ACTA_SECRET_KEY: 'short' }],
+    ['ACTA_SECRET_KEY_FILE', { ACTA_SECRET_KEY: SECRET, ACTA_SECRET_KEY_FILE: '/x' }],
+    ['ACTA_SECRET_KEY_FILE', { ACTA_SECRET_KEY_FILE: join(folder, 'missing') }],
+    ['ACTA_TOKEN', { ACTA_TOKEN: 'with a space' }],
+    ['ACTA_AUTH', { ACTA_AUTH: 'off' }],
+    ['ACTA_TLS_KEY', { ACTA_TLS_CERT: import.meta.filename }],
+    ['ACTA_TRUST_PROXY', { ACTA_TRUST_PROXY: 'yes' }],
+    ['ACTA_TRUST_PROXY', { ACTA_TRUST_PROXY: '10.0.0.0/33' }],
+    ['ACTA_PUBLIC_URL', { ACTA_PUBLIC_URL: 'agents.example.com' }],
+    ['ACTA_PUBLIC_URL', { ACTA_PUBLIC_URL: 'https://a.example/?x=1' }],
+    ['ACTA_DEMO_FAULTS', { ACTA_DEMO_FAULTS: 'on' }],
+    ['ACTA_WORKER_CONCURRENCY', { ACTA_WORKER_CONCURRENCY: '-1' }],
+    ['ACTA_LEASE_MS', { ACTA_LEASE_MS: '30s' }],
+    ['ACTA_MAX_ATTEMPTS', { ACTA_MAX_ATTEMPTS: '0' }],
+    ['ACTA_CANCEL_ACTIVE', { ACTA_CANCEL_ACTIVE: 'holder' }],
+    ['ACTA_CARD_VERSION', { ACTA_CARD_VERSION: '0.2' }],
+    ['ACTA_CAPABILITIES', { ACTA_CAPABILITIES: 'streaming,push' }],
+    ['ACTA_OIDC_AUDIENCE', { ACTA_OIDC_ISSUER: 'https://i', ACTA_OIDC_JWKS_URL: 'https://i/keys' }],
+    [
+      'ACTA_OIDC_JWKS_URL',
+      { ACTA_OIDC_ISSUER: 'i', ACTA_OIDC_AUDIENCE: 'a', ACTA_OIDC_JWKS_URL: 'http://id.example.com/keys' },
+    ],
+    ['LOG_LEVEL', { LOG_LEVEL: 'verbose' }],
+  ])('refuses a wrong %s in one sentence that names it (%j)', (name, env) => {
+    const message = refusal(env);
+    expect(message).toContain(name);
+    expect(message).toMatch(/^[^\n]+\.$/);
+  });
+
+  it('never repeats a secret', () => {
+    const secret = 'hunter2 hunter2';
+    for (const name of ['ACTA_SECRET_KEY', 'ACTA_SECRET_KEY_FILE', 'ACTA_TOKEN', 'ACTA_TLS_KEY', 'ACTA_PUBLIC_URL']) {
+      expect(refusal({ [name]: secret })).not.toContain('hunter2');
+    }
+    expect(refusal({ DATABASE_URL: 'mysql://acta:hunter2@localhost/x' })).not.toContain('hunter2');
+    expect(refusal({ DATABASE_URL: 'postgres://acta:hunter2@localhost/x' })).not.toContain('hunter2');
+  });
+
+  it('reads the secret from a file, without the line break at its end', () => {
+    const file = join(folder, 'secret');
+    writeFileSync(file, `${SECRET}\n`);
+    expect(readConfig({ ACTA_SECRET_KEY_FILE: file }).secretKey).toBe(SECRET);
+  });
+
+  it('counts one proxy when told to trust it, so that no client chooses its own address', () => {
+    expect(readConfig({ ACTA_TRUST_PROXY: 'true' }).trustProxy).toBe(1);
+    expect(readConfig({ ACTA_TRUST_PROXY: '2' }).trustProxy).toBe(2);
+    expect(readConfig({ ACTA_TRUST_PROXY: '10.0.0.0/8, fd00::/8' }).trustProxy).toEqual(['10.0.0.0/8', 'fd00::/8']);
+    expect(readConfig({ ACTA_TRUST_PROXY: 'false' }).trustProxy).toBe(false);
+  });
+});
+
+describe('what is open to a network', () => {
+  const open = { HOST: '0.0.0.0' };
+
+  it('needs TLS, or a proxy that ends it', () => {
+    expect(refusal(open)).toContain('ACTA_TLS_CERT');
+    expect(readConfig({ ...open, ACTA_TRUST_PROXY: 'true' }).host).toBe('0.0.0.0');
+  });
+
+  it.each([
+    ['ACTA_AUTH', 'none'],
+    ['ACTA_DEMO_FAULTS', 'true'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(refusal({ ...open, [name]: value })).toContain(name);
+    for (const host of ['127.0.0.1', 'localhost', '::1', '127.8.0.1']) {
+      expect(readConfig({ HOST: host, [name]: value }).host).toBe(host);
+    }
+  });
+
+  it('refuses a server without authentication behind a proxy', () => {
+    expect(refusal({ ACTA_AUTH: 'none', ACTA_TRUST_PROXY: 'true' })).toContain('ACTA_TRUST_PROXY');
+  });
+
+  it('refuses a token that is quickly guessed', () => {
+    const env = { ...open, ACTA_TRUST_PROXY: 'true' };
+    expect(refusal({ ...env, ACTA_TOKEN: 'letmein' })).toContain('ACTA_TOKEN');
+    expect(readConfig({ ...env, ACTA_TOKEN: 'x'.repeat(16) }).token).toHaveLength(16);
+  });
+});
