@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import { openDatabase, openStorage } from './open-storage.js';
+import { StorageError } from './storage-error.js';
+
+const SECRET = 'the secret of the storage tests, long enough';
+
+let testDatabase: TestDatabase;
+beforeEach(async () => {
+  testDatabase = await createTestDatabase();
+});
+afterEach(() => testDatabase?.drop());
+
+const options = (databaseUrl = testDatabase.url, secretKey: string | null = SECRET) => ({
+  databaseUrl,
+  dataDir: join(tmpdir(), 'acta-is-not-made'),
+  secretKey,
+  maxConnections: 2,
+});
+
+async function refusal(databaseUrl: string): Promise<string> {
+  const error: unknown = await openStorage(options(databaseUrl)).catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(StorageError);
+  const { message } = error as Error;
+  expect(message).toMatch(/^DATABASE_URL [^\n]+\.$/);
+  expect(message).not.toContain('hunter2');
+  return message;
+}
+
+describe('storage on DATABASE_URL', () => {
+  it('is ready for work once it is open, whoever of several starters migrates', async () => {
+    const client = new pg.Client(testDatabase.url);
+    await client.connect();
+    await client.query('drop schema public cascade');
+    await client.query('create schema public');
+    await client.end();
+    const opened = await Promise.all([1, 2, 3].map(() => openStorage(options())));
+    for (const { database, embedded, log } of opened) {
+      expect(database.epoch).toBe(1);
+      expect(embedded).toBe(false);
+      expect(await log.head('nobody', 'nothing')).toBeNull();
+    }
+    await Promise.all(opened.map((storage) => storage.close()));
+  });
+
+  // F40: a server with another secret refuses to start.
+  it('is refused to a server with another secret, before anything is written', async () => {
+    const first = await openStorage(options());
+    await first.close();
+    await expect(openStorage(options(testDatabase.url, `${SECRET}!`))).rejects.toThrow(/another secret/);
+    const again = await openStorage(options());
+    await again.close();
+  });
+
+  it('needs a secret', async () => {
+    await expect(openStorage(options(testDatabase.url, null))).rejects.toThrow(/ACTA_SECRET_KEY/);
+  });
+
+  it('connects without touching the schema for whoever only looks', async () => {
+    const connection = await openDatabase(options());
+    const { rows } = await connection.database.pool.query<{ n: number }>('select count(*)::int as n from server_state');
+    expect(rows[0]!.n).toBe(0);
+    await connection.close();
+  });
+
+  it('says in one sentence, without the password, why a database cannot be used', async () => {
+    const change = (edit: (url: URL) => void) => {
+      const url = new URL(testDatabase.url);
+      edit(url);
+      return url.href;
+    };
+    expect(await refusal('postgresql://acta:hunter2@127.0.0.1:1/acta')).toContain('nothing listens there');
+    expect(await refusal('postgresql://acta:hunter2@nowhere.invalid/acta')).toContain('host name is not known');
+    expect(await refusal('postgresql://acta:hunter2%ff@127.0.0.1/acta')).toContain('percent-encoded');
+    expect(await refusal(change((url) => (url.pathname = '/missing')))).toContain('no such database');
+    const stranger = change((url) => {
+      if (url.searchParams.has('user')) url.searchParams.set('user', 'stranger');
+      else url.username = 'stranger';
+    });
+    expect(await refusal(stranger)).toContain('refused the user stranger');
+  });
+});
+
+describe('storage without DATABASE_URL', () => {
+  it('runs on a Postgres and a secret in the data directory, both of which outlive it', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'acta-open-'));
+    const embedded = { databaseUrl: null, dataDir, secretKey: null };
+    const [one, other] = await Promise.all([openStorage(embedded), openStorage(embedded)]);
+    expect([one.embedded, one.secret.fingerprint()]).toEqual([true, other.secret.fingerprint()]);
+    await one.close();
+    expect(await other.log.head('nobody', 'nothing')).toBeNull();
+    await other.close();
+    const again = await openStorage(embedded);
+    expect(again.secret.fingerprint()).toBe(one.secret.fingerprint());
+    await again.close();
+    await rm(dataDir, { recursive: true });
+  }, 60_000);
+});
