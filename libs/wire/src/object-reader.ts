@@ -8,7 +8,9 @@ export class Violations {
   private readonly found: FieldViolation[] = [];
 
   add(field: string, description: string): void {
-    if (this.found.length < MAX_VIOLATIONS) this.found.push({ field, description });
+    // The first complaint about a field says enough.
+    if (this.found.length >= MAX_VIOLATIONS || this.found.some((known) => known.field === field)) return;
+    this.found.push({ field, description });
   }
 
   /** Throws InvalidParameters when anything was added. */

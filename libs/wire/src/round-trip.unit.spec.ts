@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import { TaskFold, type Json, type JsonObject, type Message, type Part } from '@app/domain';
+import fc from 'fast-check';
+import type { A2aCodec } from './codec.js';
+import type { SendRequest } from './requests.js';
+import { v03, v1 } from './index.js';
+
+const text = fc.string({ unit: 'binary' });
+const someText = fc.string({ unit: 'grapheme', minLength: 1 });
+const id = fc.uuid();
+/** As JSON has it: no -0, no prototypes. */
+const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
+const RESERVED = ['data_part_compat', 'acta/filename', 'acta/mediaType', 'acta/metadata', '__proto__', 'value'];
+const metadata = fc
+  .dictionary(fc.oneof(text, fc.constantFrom(...RESERVED)), json, { minKeys: 1, maxKeys: 4, noNullPrototype: true })
+  .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
+
+const content = fc.oneof(
+  text.map((value): Part => ({ text: value })),
+  fc.uint8Array({ maxLength: 40 }).map((bytes): Part => ({ raw: Buffer.from(bytes).toString('base64') })),
+  fc.webUrl().map((url): Part => ({ url })),
+  json.map((data): Part => ({ data })),
+  // What a v0.3 shape means something else by.
+  json.map((value): Part => ({ data: { value } })),
+);
+const part = fc
+  .tuple(content, fc.record({ metadata, filename: someText, mediaType: someText }, { requiredKeys: [] }))
+  .map(([what, rest]): Part => ({ ...what, ...rest }));
+const message: fc.Arbitrary<Message> = fc.record(
+  {
+    messageId: id,
+    role: fc.constant('user' as const),
+    parts: fc.array(part, { minLength: 1, maxLength: 4 }),
+    metadata,
+    extensions: fc.array(fc.webUrl(), { minLength: 1, maxLength: 2 }),
+    referenceTaskIds: fc.array(id, { minLength: 1, maxLength: 2 }),
+  },
+  { requiredKeys: ['messageId', 'role', 'parts'] },
+);
+
+/** A task that was sent this one message. */
+function taskOf(sent: Message) {
+  const at = { recordedAt: '2026-01-01T00:00:00.000Z' };
+  return new TaskFold('tenant', 'task')
+    .add({
+      type: 'TaskSubmitted',
+      facts: { contextId: 'context', ring: 'ring:a', owner: 'owner', agent: 'agent', answered: true },
+      version: 1,
+      ...at,
+    })
+    .add({
+      type: 'MessageAccepted',
+      facts: { messageId: sent.messageId, parts: sent.parts.length, bytes: 1 },
+      content: { message: sent },
+      version: 2,
+      ...at,
+    })
+    .view();
+}
+
+/** The message as a client of this version gets it from the task's history, over the wire. */
+function shown(codec: A2aCodec, sent: Message): JsonObject {
+  const update = codec.encodeUpdate({ type: 'task', view: taskOf(sent) }) as JsonObject;
+  const task = (update['task'] ?? update) as { history: JsonObject[] };
+  return JSON.parse(JSON.stringify(task.history[0])) as JsonObject;
+}
+
+/** What a client of this version sends when it sends that message again. */
+function resent(codec: A2aCodec, wire: JsonObject): SendRequest {
+  const method = codec.methods.get(codec.version === '1.0' ? 'SendMessage' : 'message/send');
+  return method?.decode({ message: wire }) as SendRequest;
+}
+
+describe.each([v1.codec, v03.codec])('content through version $version', (codec) => {
+  // F30
+  it('is the same after a round trip', () => {
+    fc.assert(
+      fc.property(message, (sent) => {
+        const request = resent(codec, shown(codec, sent));
+        expect(request.message).toEqual(sent);
+        expect(JSON.stringify(request.message.parts)).toBe(
+          JSON.stringify(resent(codec, shown(codec, request.message)).message.parts),
+        );
+        expect(request).toMatchObject({ taskId: 'task', contextId: 'context' });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('content through both versions', () => {
+  // F30
+  it('is the same when a v0.3 client sends it on and a v1.0 client reads it', () => {
+    fc.assert(
+      fc.property(message, (sent) => {
+        const through03 = resent(v03.codec, shown(v03.codec, sent)).message;
+        expect(resent(v1.codec, shown(v1.codec, through03)).message).toEqual(sent);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  // F30
+  it('has v0.3 file, data and text parts in v1.0 words', () => {
+    const { message: sent } = resent(v03.codec, {
+      kind: 'message',
+      messageId: 'm',
+      role: 'user',
+      parts: [
+        { kind: 'text', text: 'hi', metadata: { a: 1 } },
+        { kind: 'file', file: { bytes: 'aGk=', name: 'hi.txt', mimeType: 'text/plain' } },
+        { kind: 'file', file: { uri: 'https://x.test/y', mimeType: 'image/png' } },
+        { kind: 'data', data: { b: [2] } },
+      ],
+    });
+    expect(shown(v1.codec, sent)['parts']).toEqual([
+      { text: 'hi', metadata: { a: 1 } },
+      { raw: 'aGk=', filename: 'hi.txt', mediaType: 'text/plain' },
+      { url: 'https://x.test/y', mediaType: 'image/png' },
+      { data: { b: [2] } },
+    ]);
+  });
+
+  // The official SDKs wrap such data in the same way, so their v0.3 clients read it as it was.
+  it('wraps data that is no object for v0.3', () => {
+    const sent: Message = { messageId: 'm', role: 'user', parts: [{ data: null }, { data: [1] }, { data: 'x' }] };
+    expect(shown(v03.codec, sent)['parts']).toEqual(
+      [null, [1], 'x'].map((value) => ({ kind: 'data', data: { value }, metadata: { data_part_compat: true } })),
+    );
+  });
+});
