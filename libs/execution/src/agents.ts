@@ -36,7 +36,9 @@ export class Agents extends AgentDirectory {
   /** Loads the entries of `ACTA_AGENTS`: built-in names, or paths of ES modules relative to the working directory. */
   static async load(entries: readonly string[], options: AgentOptions): Promise<Agents> {
     const loaded = await Promise.all(entries.map((entry) => loadEntry(entry, options)));
-    return new Agents(loaded.flat().map((definition) => ({ definition, profile: profileOf(definition, options.retry) })));
+    return new Agents(
+      loaded.flat().map((definition) => ({ definition, profile: profileOf(definition, options.retry) })),
+    );
   }
 
   get defaultAgent(): AgentProfile {

@@ -1,6 +1,13 @@
 import { EventLog, ServerSecret } from '@app/storage';
 import { AgentDirectory, RunSlots, TaskReader, TaskStreams } from '@app/tasks';
-import { type DynamicModule, Inject, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import type { RetryPolicy } from '@app/domain';
 import { Agents } from './agents.js';
 import { LeaseReaper } from './lease-reaper.js';

@@ -65,7 +65,10 @@ export class LeaseReaper {
     });
   }
 
-  private async each(due: 'expired' | 'overdueCancels', command: (task: LockedTask) => TaskCommand | null): Promise<number> {
+  private async each(
+    due: 'expired' | 'overdueCancels',
+    command: (task: LockedTask) => TaskCommand | null,
+  ): Promise<number> {
     const { database } = this.streams.log;
     const done = await database.transaction(async (executor) => {
       const tasks = await this.queue[due](BATCH, executor);
@@ -74,7 +77,13 @@ export class LeaseReaper {
         const what = command(task);
         if (what === null) continue;
         const { tenantId, taskId, head } = task;
-        const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, commandId: freshCommandId(due), fingerprint: NO_PAYLOAD };
+        const envelope = {
+          tenantId,
+          taskId,
+          actor: SYSTEM_ACTOR,
+          commandId: freshCommandId(due),
+          fingerprint: NO_PAYLOAD,
+        };
         const result = await this.streams.applyLocked(envelope, what, head, executor);
         if (result !== null) appended.push({ task, result });
       }

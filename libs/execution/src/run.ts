@@ -103,11 +103,13 @@ export class Run {
   /** The lease is gone: whatever the agent still says is not recorded. */
   lose(): void {
     this.fenced = true;
-    this.aborter.abort(new DomainError('Fenced', 'this run no longer holds the task; stop working on it', {
-      taskId: this.taskId,
-      leaseGeneration: 0,
-      dispatcherGeneration: 0,
-    }));
+    this.aborter.abort(
+      new DomainError('Fenced', 'this run no longer holds the task; stop working on it', {
+        taskId: this.taskId,
+        leaseGeneration: 0,
+        dispatcherGeneration: 0,
+      }),
+    );
   }
 
   /** Hands the run back: another worker takes it at once, and the attempt does not count. */
@@ -142,7 +144,9 @@ export class Run {
       await this.writer.write({ type: 'canceled' });
     } else if (this.released || isRetryable(error)) {
       const { attempts } = this.held.head.state;
-      const notBefore = this.released ? new Date(0).toISOString() : retryAt(Date.now(), attempts, this.retry, Math.random());
+      const notBefore = this.released
+        ? new Date(0).toISOString()
+        : retryAt(Date.now(), attempts, this.retry, Math.random());
       const reason = this.released ? 'released' : 'retryable-error';
       await this.writer.write({ type: 'lost', reason, retry: { maxAttempts: this.retry.attempts, notBefore } });
     } else {
@@ -192,7 +196,8 @@ export class Run {
       artifact: (artifact) => write(this.artifact(artifact)),
       requireInput: (saying) => write({ type: 'input-required', message: say(saying) }),
       requireAuth: (saying) => write({ type: 'auth-required', message: say(saying) }),
-      complete: (saying) => write(saying === undefined ? { type: 'complete' } : { type: 'complete', message: say(saying) }),
+      complete: (saying) =>
+        write(saying === undefined ? { type: 'complete' } : { type: 'complete', message: say(saying) }),
       fail: (saying) => write({ type: 'fail', message: say(saying) }),
       reject: (saying) => write({ type: 'reject', message: say(saying) }),
       reply: (saying) => write({ type: 'reply', message: say(saying) }),
@@ -221,11 +226,18 @@ export class Run {
       });
     }
     const goesOn = append !== false && this.writer.hasStarted(id);
-    return { type: 'artifact', artifactId: id, artifact: { ...artifact, parts: [...artifact.parts] }, append: goesOn, last };
+    return {
+      type: 'artifact',
+      artifactId: id,
+      artifact: { ...artifact, parts: [...artifact.parts] },
+      append: goesOn,
+      last,
+    };
   }
 
   private message(saying: Saying, role: Role = 'agent'): Message {
-    const said = typeof saying === 'string' ? { parts: [{ text: saying }] } : 'parts' in saying ? saying : { parts: saying };
+    const said =
+      typeof saying === 'string' ? { parts: [{ text: saying }] } : 'parts' in saying ? saying : { parts: saying };
     if (!Array.isArray(said.parts) || said.parts.length === 0) {
       throw new DomainError('InvalidAgentResponse', 'invalid agent response: a message without parts', {
         taskId: this.taskId,

@@ -1,14 +1,18 @@
+import { AuditTrail } from '@app/access';
 import type { Principal } from '@app/domain';
+import { Injectable } from '@nestjs/common';
 
 /** What an admin did with a task of someone else. */
 export type ForeignAccess = 'TaskRead' | 'TaskCanceled';
 
-/** Where reads of other people's tasks are recorded; the audit trail of `libs/access` implements it. */
-export abstract class AccessRecord {
-  protected abstract record(principal: Principal, what: ForeignAccess, taskId: string): Promise<void>;
+/** Records in the tenant's audit log when an admin reaches a task that is not its own. */
+@Injectable()
+export class AccessRecord {
+  constructor(private readonly trail: AuditTrail) {}
 
-  /** Records the access unless the task is the caller's own. */
   async note(principal: Principal, what: ForeignAccess, taskId: string, task: { owner: string }): Promise<void> {
-    if (principal.subject !== task.owner) await this.record(principal, what, taskId);
+    const { tenantId, subject, role } = principal;
+    if (subject === task.owner) return;
+    await this.trail.record({ tenantId, type: what, facts: { taskId }, actor: { subject, role } });
   }
 }

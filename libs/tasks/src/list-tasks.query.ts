@@ -1,4 +1,12 @@
-import { BOUNDS, encodedBytes, invalidField, type Principal, type TaskState, type TaskStatus, type TaskView } from '@app/domain';
+import {
+  BOUNDS,
+  encodedBytes,
+  invalidField,
+  type Principal,
+  type TaskState,
+  type TaskStatus,
+  type TaskView,
+} from '@app/domain';
 import { EventLog, type Schema } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { type ExpressionBuilder, sql } from 'kysely';

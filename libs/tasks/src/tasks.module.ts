@@ -1,6 +1,7 @@
 import { EventLog, ServerSecret, TaskWakeups } from '@app/storage';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
+import { AccessRecord } from './access-record.js';
 import { CancelPolicy, CancelTaskHandler } from './cancel-task.command.js';
 import { GetTaskHandler } from './get-task.query.js';
 import { ListTasksHandler } from './list-tasks.query.js';
@@ -14,7 +15,7 @@ export interface TasksOptions {
   readonly cancel: CancelPolicy;
 }
 
-/** Commands and queries on the buses. Needs the agents and slots of `libs/execution` and the audit trail of `libs/access`. */
+/** Commands and queries on the buses. Needs the agents and slots of `libs/execution`. */
 @Module({})
 export class TasksModule {
   static with(options: TasksOptions): DynamicModule {
@@ -34,6 +35,7 @@ export class TasksModule {
         ...services,
         { provide: PageTokens, inject: [ServerSecret], useFactory: (secret: ServerSecret) => new PageTokens(secret) },
         { provide: CancelPolicy, useValue: options.cancel },
+        AccessRecord,
         SendMessageHandler,
         CancelTaskHandler,
         GetTaskHandler,

@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import { protocolVersion } from '@app/wire';
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { EdgeRequest } from '../edge/caller.js';
+import { codecFor } from '../edge/surfaces.js';
+import { Cards } from './cards.js';
+
+/** Discovery: one card per protocol version, public and cacheable. */
+@Controller('.well-known')
+export class AgentCardController {
+  private readonly startedAt = new Date().toUTCString();
+
+  constructor(private readonly cards: Cards) {}
+
+  @Get('agent-card.json')
+  card(@Req() request: EdgeRequest, @Res() reply: FastifyReply): void {
+    const header = request.headers['a2a-version'];
+    const version = header === undefined || header === '' ? this.cards.defaultVersion : protocolVersion(header);
+    const body = JSON.stringify(codecFor(version).encodeCard(this.cards.describe()));
+    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+    reply.header('ETag', etag).header('Last-Modified', this.startedAt).header('Cache-Control', 'public, max-age=60');
+    if (matches(request.headers['if-none-match'], etag)) void reply.code(304).send();
+    else void reply.header('Content-Type', 'application/json').send(body);
+  }
+}
+
+const matches = (header: string | undefined, etag: string): boolean =>
+  header !== undefined && header.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim()));

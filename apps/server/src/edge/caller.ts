@@ -1,0 +1,35 @@
+import { DomainError, type Principal } from '@app/domain';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** A request as the edge hands it on: who calls is known, and the body is bytes within the cap, or the reason why not. */
+export interface EdgeRequest extends FastifyRequest {
+  principal?: Principal;
+  body: Buffer | DomainError | undefined;
+}
+
+/** Who calls. The edge lets nobody else come this far. */
+export function principalOf(request: EdgeRequest): Principal {
+  if (request.principal === undefined) throw new DomainError('Unauthenticated', 'a bearer token is required', {});
+  return request.principal;
+}
+
+/** The body's bytes. Errors: PayloadTooLarge, UnsupportedMediaType. */
+export function bytesOf(request: EdgeRequest): Buffer {
+  if (request.body instanceof DomainError) throw request.body;
+  return request.body ?? Buffer.alloc(0);
+}
+
+/** W3C trace context of the request, when it is one. */
+export function traceParentOf(request: EdgeRequest): string | undefined {
+  const header = request.headers['traceparent'];
+  return typeof header === 'string' && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(header)
+    ? header
+    : undefined;
+}
+
+/** Aborts when the client goes away before it has its answer (and, harmlessly, once it has it). */
+export function whileConnected(reply: FastifyReply): AbortSignal {
+  const aborter = new AbortController();
+  reply.raw.once('close', () => aborter.abort(new Error('the client went away')));
+  return aborter.signal;
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import type { Authenticator } from '@app/access';
+import { BOUNDS, DomainError } from '@app/domain';
+import { asDomainError, checkMediaType } from '@app/wire';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { EdgeRequest } from './caller.js';
+import { answerOn, isPublic } from './surfaces.js';
+
+/**
+ * What every request passes before it is parsed, in this order: who calls, then the media type, then the body's bytes
+ * under their cap, while they stream in. A refusal is written as the surface that was asked writes its errors.
+ */
+export function guardEdge(fastify: FastifyInstance, authenticator: Authenticator): void {
+  fastify.addHook('onRequest', async (incoming, reply) => {
+    const request = incoming as EdgeRequest;
+    if (request.url.startsWith('/a2a') || request.url.startsWith('/.well-known')) reply.header('Vary', 'A2A-Version');
+    if (isPublic(request)) return;
+    try {
+      request.principal = await authenticator.authenticate({
+        authorization: request.headers.authorization,
+        remoteAddress: request.ip,
+      });
+    } catch (error) {
+      refuse(request, reply, asDomainError(error));
+    }
+  });
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', (request: unknown, payload: IncomingMessage, done) => {
+    readBody(request as EdgeRequest, payload).then((body) => done(null, body), done);
+  });
+}
+
+/** Answers without reading the body: the connection closes, so that the rest of it is not taken for a request. */
+function refuse(request: EdgeRequest, reply: FastifyReply, error: DomainError): void {
+  reply.header('Connection', 'close');
+  answerOn(request, reply, error);
+}
+
+/** A body that is refused is an error for the surface to write, not one for Fastify. */
+async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise<Buffer | DomainError> {
+  const tooLarge = new DomainError('PayloadTooLarge', `the body exceeds ${BOUNDS.requestBodyBytes} bytes`, {
+    limit: BOUNDS.requestBodyBytes,
+  });
+  if (Number(request.headers['content-length'] ?? 0) > BOUNDS.requestBodyBytes) return tooLarge;
+  const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers;
+  try {
+    checkMediaType({ contentType, contentEncoding });
+  } catch (error) {
+    return asDomainError(error);
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of payload as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > BOUNDS.requestBodyBytes) return tooLarge;
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+}

@@ -1,0 +1,43 @@
+import 'reflect-metadata';
+import { readConfig } from '@app/config';
+import { startServer } from './server.js';
+
+try {
+  const config = readConfig();
+  const server = await startServer(config);
+  for (const line of welcome(server, config.auth)) console.log(line);
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      server.close().then(
+        () => process.exit(0),
+        (error: Error) => {
+          console.error(`acta: ${error.message}`);
+          process.exit(1);
+        },
+      );
+    });
+  }
+} catch (error) {
+  console.error(`acta: ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
+}
+
+function welcome({ url, tokenFile }: { url: string; tokenFile: string | null }, auth: string): string[] {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'SendMessage',
+    params: { message: { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } },
+  });
+  const credential =
+    auth === 'none' ? '' : ` -H "Authorization: Bearer ${tokenFile === null ? '$ACTA_TOKEN' : `$(cat ${tokenFile})`}"`;
+  return [
+    `Acta listens on ${url}`,
+    ...(tokenFile === null ? [] : [`The bearer token is in ${tokenFile}`]),
+    'Try it:',
+    `  curl -s ${url}/a2a${credential} -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' -d '${body}'`,
+  ];
+}

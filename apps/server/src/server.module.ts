@@ -1,0 +1,65 @@
+import { AccessModule } from '@app/access';
+import type { Config } from '@app/config';
+import { type Agents, ExecutionModule } from '@app/execution';
+import { type Storage, StorageModule } from '@app/storage';
+import { AgentDirectory, CancelPolicy, TasksModule } from '@app/tasks';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { A2aOperations } from './a2a/a2a-operations.js';
+import { AgentCardController } from './a2a/agent-card.controller.js';
+import { Cards } from './a2a/cards.js';
+import { HeldRequests } from './a2a/held-requests.js';
+import { JsonRpcController } from './a2a/json-rpc.controller.js';
+import { HealthController } from './operations/health.controller.js';
+import { RestStreams } from './rest/rest-streams.js';
+import { RestTasksController } from './rest/rest-tasks.controller.js';
+
+export interface ServerOptions {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly agents: Agents;
+  readonly token: string;
+  /** Known once the server listens, when the port is any free one. */
+  readonly publicUrl: () => string;
+}
+
+/** One process that serves every surface, and runs agents unless its concurrency is 0. */
+@Module({})
+export class ServerModule {
+  static with({ config, storage, agents, token, publicUrl }: ServerOptions): DynamicModule {
+    const { auth, oidc, leaseMs, maxAttempts, cancelActive, cancelGraceMs, workerConcurrency, cardVersion } = config;
+    return {
+      module: ServerModule,
+      imports: [
+        StorageModule.with(storage),
+        AccessModule.with({ auth, oidc, token }),
+        TasksModule.with({ leaseMs, cancel: new CancelPolicy(cancelActive, cancelGraceMs) }),
+        ExecutionModule.with({
+          agents,
+          leaseMs,
+          concurrency: workerConcurrency,
+          retry: { attempts: maxAttempts, backoffMs: RETRY_BACKOFF_MS },
+          drainMs: DRAIN_MS,
+        }),
+      ],
+      controllers: [JsonRpcController, AgentCardController, RestTasksController, HealthController],
+      providers: [
+        A2aOperations,
+        HeldRequests,
+        RestStreams,
+        {
+          provide: Cards,
+          inject: [AgentDirectory],
+          useFactory: (directory: AgentDirectory) =>
+            new Cards(directory, {
+              publicUrl,
+              defaultVersion: cardVersion,
+              authentication: auth === 'none' ? 'none' : 'bearer',
+            }),
+        },
+      ],
+    };
+  }
+}
+
+export const RETRY_BACKOFF_MS = 1_000;
+const DRAIN_MS = 10_000;

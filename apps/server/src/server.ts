@@ -1,0 +1,77 @@
+import type { AddressInfo } from 'node:net';
+import { Authenticator } from '@app/access';
+import type { Config } from '@app/config';
+import { Agents } from '@app/execution';
+import { DataDirectory, openStorage } from '@app/storage';
+import { ConsoleLogger, type LogLevel } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ErrorFilter } from './edge/error.filter.js';
+import { guardEdge } from './edge/http-edge.js';
+import { RETRY_BACKOFF_MS, ServerModule } from './server.module.js';
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly url: string;
+  /** Where the bearer token of the bootstrap admin can be read; null when it was given, or none is needed. */
+  readonly tokenFile: string | null;
+  close(): Promise<void>;
+}
+
+/** Opens the storage, loads the agents, and listens. What keeps it from starting is thrown as one sentence. */
+export async function startServer(config: Config): Promise<RunningServer> {
+  const retry = { attempts: config.maxAttempts, backoffMs: RETRY_BACKOFF_MS };
+  const agents = await Agents.load(config.agents, { retry, demoFaults: config.demoFaults });
+  const { databaseUrl, dataDir, secretKey } = config;
+  const storage = await openStorage({ databaseUrl, dataDir, secretKey });
+  try {
+    const directory = new DataDirectory(dataDir);
+    const token = config.token ?? (await directory.token());
+    const { tls } = config;
+    const trustProxy = typeof config.trustProxy === 'number' ? hopsBelow(config.trustProxy) : config.trustProxy;
+    let url = '';
+    const app = await NestFactory.create<NestFastifyApplication>(
+      ServerModule.with({ config, storage, agents, token, publicUrl: () => config.publicUrl ?? url }),
+      new FastifyAdapter({
+        routerOptions: { ignoreTrailingSlash: true },
+        trustProxy,
+        ...(tls === null ? {} : { https: tls }),
+        forceCloseConnections: 'idle',
+      }),
+      { logger: loggerOf(config), bodyParser: false, abortOnError: false },
+    );
+    guardEdge(app.getHttpAdapter().getInstance(), app.get(Authenticator));
+    app.useGlobalFilters(new ErrorFilter());
+    await app.listen(config.port, config.host);
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+    url = `${tls === null ? 'http' : 'https'}://${host}:${port}`;
+    const close = async () => {
+      await app.close();
+      await storage.close();
+    };
+    return { url, tokenFile: config.token === null && config.auth === 'required' ? directory.tokenFile : null, close };
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+/** Trusts the given number of proxies, counted from this server. */
+const hopsBelow = (proxies: number) => (_address: string, hop: number) => hop < proxies;
+
+const NEST_LEVELS: Record<Config['logLevel'], LogLevel[]> = {
+  silent: [],
+  fatal: ['fatal'],
+  error: ['fatal', 'error'],
+  warn: ['fatal', 'error', 'warn'],
+  info: ['fatal', 'error', 'warn', 'log'],
+  debug: ['fatal', 'error', 'warn', 'log', 'debug'],
+  trace: ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'],
+};
+
+/** One JSON object a line. Nest's own start-up lines are for debugging Acta, not for whoever runs it. */
+function loggerOf({ logLevel }: Config): ConsoleLogger {
+  const levels = NEST_LEVELS[logLevel];
+  return new ConsoleLogger({ json: true, logLevels: logLevel === 'info' ? levels.filter((l) => l !== 'log') : levels });
+}

@@ -1,0 +1,64 @@
+import type { RecordedEvent } from '@app/domain';
+import type { EventLog, TaskWakeups } from '@app/storage';
+
+const PAGE = 200;
+/** Events kept in memory for one reader; a reader that is further behind reads the log instead. */
+const BUFFERED = 256;
+
+/**
+ * Every event of one task after `after`, once and in order, for as long as the consumer asks. It listens before it reads,
+ * so nothing falls between; a consumer that is slow costs a bounded buffer, and goes on from the log.
+ */
+export async function* followTask(
+  { log, wakeups }: { log: EventLog; wakeups: TaskWakeups },
+  { tenantId, taskId, after }: { tenantId: string; taskId: string; after: number },
+  signal: AbortSignal,
+): AsyncGenerator<readonly RecordedEvent[]> {
+  let last = after;
+  // The log may already be further than `after`: look before the first wait.
+  let announced = Infinity;
+  let buffer: RecordedEvent[] = [];
+  let wake: (() => void) | null = null;
+  const rouse = () => {
+    wake?.();
+    wake = null;
+  };
+  const subscription = wakeups.changes(tenantId, taskId).subscribe(({ version, events }) => {
+    announced = announced === Infinity ? Infinity : Math.max(announced, version);
+    const end = buffer.at(-1)?.version ?? last;
+    if (events !== undefined && events[0]!.version === end + 1 && buffer.length + events.length <= BUFFERED) {
+      buffer.push(...events);
+    }
+    rouse();
+  });
+  signal.addEventListener('abort', rouse);
+  try {
+    while (!signal.aborted) {
+      if (buffer.length > 0 && buffer[0]!.version <= last + 1) {
+        const events = buffer.filter((event) => event.version > last);
+        buffer = [];
+        if (events.length > 0) {
+          last = events.at(-1)!.version;
+          yield events;
+          continue;
+        }
+      }
+      if (announced > last) {
+        const events = await log.read(tenantId, taskId, last, PAGE);
+        if (announced === Infinity && events.length < PAGE) announced = Math.max(last, events.at(-1)?.version ?? 0);
+        if (events.length > 0) {
+          last = events.at(-1)!.version;
+          yield events;
+        }
+        continue;
+      }
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (signal.aborted) rouse();
+      });
+    }
+  } finally {
+    signal.removeEventListener('abort', rouse);
+    subscription.unsubscribe();
+  }
+}
