@@ -60,3 +60,30 @@ export function interfacesAt(publicUrl: string, bindings: readonly CardBinding[]
     bindings.map((binding) => ({ url: `${root}${PATHS[binding]}`, binding, version })),
   );
 }
+
+/** An `AgentExtension`, the same in both versions. */
+export const writeExtension = ({ uri, description, required, params }: CardExtension): JsonObject => ({
+  uri,
+  ...(description === undefined ? {} : { description }),
+  ...(required === undefined ? {} : { required }),
+  ...(params === undefined ? {} : { params }),
+});
+
+/** An `AgentSkill`, the same in both versions. */
+export const writeSkill = ({
+  id,
+  name,
+  description,
+  tags,
+  examples,
+  inputModes,
+  outputModes,
+}: CardSkill): JsonObject => ({
+  id,
+  name,
+  description,
+  tags: [...tags],
+  ...(examples?.length ? { examples: [...examples] } : {}),
+  ...(inputModes?.length ? { inputModes: [...inputModes] } : {}),
+  ...(outputModes?.length ? { outputModes: [...outputModes] } : {}),
+});

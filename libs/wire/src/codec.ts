@@ -16,3 +16,8 @@ export interface A2aCodec {
   /** The HTTP+JSON binding's answer. */
   httpError(error: DomainError): { readonly status: number; readonly body: JsonObject };
 }
+
+/** Where a method table wants the encoder of a stream: its results are updates, encoded one by one. */
+export function neverOneResult(result: never): never {
+  throw new Error(`a stream has no single result: ${JSON.stringify(result)}`);
+}

@@ -1,5 +1,12 @@
 export type { A2aCodec } from './codec.js';
-export * from './card-description.js';
+export {
+  interfacesAt,
+  type CardBinding,
+  type CardDescription,
+  type CardExtension,
+  type CardInterface,
+  type CardSkill,
+} from './card-description.js';
 export { asDomainError, jsonRpcStatus, retryAfterSeconds } from './error-details.js';
 export * from './json-rpc.js';
 export * from './media-type.js';

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { Json, JsonObject } from '@app/domain';
 import { getMetadataStorage, IsDefined, IsOptional, ValidateBy, validateSync } from 'class-validator';
-import { idProblem, isObject, memberOf, type Spelling, type Violations } from './object-reader.js';
+import { idProblem, isObject, memberOf, Violations, type Spelling } from './object-reader.js';
 import { parseTimestamp } from './timestamp.js';
 
 /*
@@ -46,21 +46,33 @@ export function readParams<T extends object>(
   violations: Violations,
   { spelling, path = '' }: { spelling: Spelling; path?: string },
 ): Plain<T> {
-  const params = new Params();
+  const params: Record<string, unknown> = {};
   if (source !== undefined && source !== null && !isObject(source)) {
     violations.add(path || 'params', 'must be an object');
-    return Object.assign({}, params);
+    return params as Plain<T>;
   }
   for (const { name, isString } of fieldsOf(Params)) {
     const value = memberOf((source ?? {}) as JsonObject, name, spelling);
-    if (value !== undefined && !(isString && value === '')) (params as Record<string, unknown>)[name] = value;
+    if (value !== undefined && !(isString && value === '')) params[name] = value;
   }
-  for (const { property, constraints = {} } of validateSync(params, { stopAtFirstError: true })) {
+  for (const { property, constraints = {} } of validateSync(Object.assign(new Params(), params), {
+    stopAtFirstError: true,
+  })) {
     for (const said of Object.values(constraints)) {
       violations.add(path === '' ? property : `${path}.${property}`, said.replace(`${property} `, ''));
     }
   }
-  return Object.assign({}, params);
+  return params as Plain<T>;
+}
+
+/** A decoder of params that are such a class and nothing else. It throws InvalidParameters. */
+export function paramsOf<T extends object>(Params: ParamsClass<T>, spelling: Spelling) {
+  return (params: JsonObject | undefined): Plain<T> => {
+    const violations = new Violations();
+    const read = readParams(Params, params, violations, { spelling });
+    violations.check();
+    return read;
+  };
 }
 
 /** A rule by the sentence that is said when it is broken. */

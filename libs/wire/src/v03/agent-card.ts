@@ -1,5 +1,5 @@
 import type { JsonObject } from '@app/domain';
-import type { CardDescription, CardExtension, CardInterface, CardSkill } from '../card-description.js';
+import { writeExtension, writeSkill, type CardDescription, type CardInterface } from '../card-description.js';
 
 /**
  * The agent card of A2A v0.3 (section 5.5), with nothing of later versions in it. Its main address is the first interface that
@@ -26,33 +26,16 @@ export function encodeCard(card: CardDescription): JsonObject {
       streaming,
       pushNotifications,
       stateTransitionHistory: false,
-      ...(card.extensions?.length ? { extensions: card.extensions.map(encodeExtension) } : {}),
+      ...(card.extensions?.length ? { extensions: card.extensions.map(writeExtension) } : {}),
     },
     ...(card.authentication === 'none'
       ? {}
       : { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, security: [{ bearer: [] }] }),
     defaultInputModes: [...card.inputModes],
     defaultOutputModes: [...card.outputModes],
-    skills: card.skills.map(encodeSkill),
+    skills: card.skills.map(writeSkill),
     supportsAuthenticatedExtendedCard: extendedAgentCard,
   };
 }
 
 const encodeInterface = ({ url, binding }: CardInterface): JsonObject => ({ url, transport: binding });
-
-const encodeExtension = ({ uri, description, required, params }: CardExtension): JsonObject => ({
-  uri,
-  ...(description === undefined ? {} : { description }),
-  ...(required === undefined ? {} : { required }),
-  ...(params === undefined ? {} : { params }),
-});
-
-const encodeSkill = ({ id, name, description, tags, examples, inputModes, outputModes }: CardSkill): JsonObject => ({
-  id,
-  name,
-  description,
-  tags: [...tags],
-  ...(examples?.length ? { examples: [...examples] } : {}),
-  ...(inputModes?.length ? { inputModes: [...inputModes] } : {}),
-  ...(outputModes?.length ? { outputModes: [...outputModes] } : {}),
-});

@@ -1,7 +1,8 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
 import { acceptedModes } from '../accepted-modes.js';
+import { neverOneResult } from '../codec.js';
 import { Violations } from '../object-reader.js';
-import { readParams } from '../params.js';
+import { paramsOf, readParams } from '../params.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
 import { encodeCard } from './agent-card.js';
 import { decodeMessage } from './message.codec.js';
@@ -53,21 +54,11 @@ function decodeConfiguration(source: JsonObject | undefined, violations: Violati
   };
 }
 
-/** Decodes params that are a class alone. */
-function paramsOf<T extends object>(Params: new () => T) {
-  return (params: JsonObject | undefined) => {
-    const violations = new Violations();
-    const read = readParams(Params, params, violations, camel);
-    violations.check();
-    return read;
-  };
-}
-
-const taskIdParams = paramsOf(TaskIdParams);
-const taskQueryParams = paramsOf(TaskQueryParams);
-const getPushParams = paramsOf(GetPushConfigParams);
-const deletePushParams = paramsOf(DeletePushConfigParams);
-const noParams = paramsOf(NoParams);
+const taskIdParams = paramsOf(TaskIdParams, 'camel');
+const taskQueryParams = paramsOf(TaskQueryParams, 'camel');
+const getPushParams = paramsOf(GetPushConfigParams, 'camel');
+const deletePushParams = paramsOf(DeletePushConfigParams, 'camel');
+const noParams = paramsOf(NoParams, 'camel');
 
 /** The methods of A2A v0.3 (section 7). It has no list of tasks. */
 export const methods: MethodRegistry = new Map<string, AnyMethod>([
@@ -168,8 +159,3 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
     },
   ],
 ]);
-
-/** A stream's results are updates, encoded one by one. */
-function neverOneResult(result: never): never {
-  throw new Error(`a stream has no single result: ${JSON.stringify(result)}`);
-}

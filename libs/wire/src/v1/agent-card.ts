@@ -1,5 +1,5 @@
 import type { JsonObject } from '@app/domain';
-import type { CardDescription, CardExtension, CardSkill } from '../card-description.js';
+import { writeExtension, writeSkill, type CardDescription } from '../card-description.js';
 
 /** The agent card of A2A v1.0 (section 4.4.1). It lists every interface, of every version, in order of preference. */
 export function encodeCard(card: CardDescription): JsonObject {
@@ -18,7 +18,7 @@ export function encodeCard(card: CardDescription): JsonObject {
     capabilities: {
       streaming,
       pushNotifications,
-      ...(card.extensions?.length ? { extensions: card.extensions.map(encodeExtension) } : {}),
+      ...(card.extensions?.length ? { extensions: card.extensions.map(writeExtension) } : {}),
       extendedAgentCard,
     },
     ...(card.authentication === 'none'
@@ -29,24 +29,7 @@ export function encodeCard(card: CardDescription): JsonObject {
         }),
     defaultInputModes: [...card.inputModes],
     defaultOutputModes: [...card.outputModes],
-    skills: card.skills.map(encodeSkill),
+    skills: card.skills.map(writeSkill),
     ...(card.iconUrl === undefined ? {} : { iconUrl: card.iconUrl }),
   };
 }
-
-const encodeExtension = ({ uri, description, required, params }: CardExtension): JsonObject => ({
-  uri,
-  ...(description === undefined ? {} : { description }),
-  ...(required === undefined ? {} : { required }),
-  ...(params === undefined ? {} : { params }),
-});
-
-const encodeSkill = ({ id, name, description, tags, examples, inputModes, outputModes }: CardSkill): JsonObject => ({
-  id,
-  name,
-  description,
-  tags: [...tags],
-  ...(examples?.length ? { examples: [...examples] } : {}),
-  ...(inputModes?.length ? { inputModes: [...inputModes] } : {}),
-  ...(outputModes?.length ? { outputModes: [...outputModes] } : {}),
-});

@@ -1,6 +1,7 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
+import { neverOneResult } from '../codec.js';
 import { Violations } from '../object-reader.js';
-import { readParams } from '../params.js';
+import { paramsOf, readParams } from '../params.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
 import { parseTimestamp } from '../timestamp.js';
 import { encodeCard } from './agent-card.js';
@@ -49,23 +50,13 @@ function decodeConfiguration(source: JsonObject | undefined, violations: Violati
   };
 }
 
-/** Decodes params that are a class alone. */
-function paramsOf<T extends object>(Params: new () => T) {
-  return (params: JsonObject | undefined) => {
-    const violations = new Violations();
-    const read = readParams(Params, params, violations, { spelling: 'either' });
-    violations.check();
-    return read;
-  };
-}
-
-const taskParams = paramsOf(SubscribeToTaskParams);
-const getTaskParams = paramsOf(GetTaskParams);
-const cancelParams = paramsOf(CancelTaskParams);
-const listParams = paramsOf(ListTasksParams);
-const pushListParams = paramsOf(ListPushConfigsParams);
-const pushIdParams = paramsOf(PushConfigIdParams);
-const tenantParams = paramsOf(TenantParams);
+const taskParams = paramsOf(SubscribeToTaskParams, 'either');
+const getTaskParams = paramsOf(GetTaskParams, 'either');
+const cancelParams = paramsOf(CancelTaskParams, 'either');
+const listParams = paramsOf(ListTasksParams, 'either');
+const pushListParams = paramsOf(ListPushConfigsParams, 'either');
+const pushIdParams = paramsOf(PushConfigIdParams, 'either');
+const tenantParams = paramsOf(TenantParams, 'either');
 
 /** `id` of a task request is its task. */
 const withTaskId = <T extends { id: string }>({ id, ...rest }: T) => ({ taskId: id, ...rest });
@@ -155,8 +146,3 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
   ['DeleteTaskPushNotificationConfig', { operation: 'deletePushConfig', decode: configIds, encode: () => ({}) }],
   ['GetExtendedAgentCard', { operation: 'getExtendedCard', decode: tenantParams, encode: encodeCard }],
 ]);
-
-/** A stream's results are updates, encoded one by one. */
-function neverOneResult(result: never): never {
-  throw new Error(`a stream has no single result: ${JSON.stringify(result)}`);
-}

@@ -1,0 +1,77 @@
+import type { Json, JsonObject, Message, Part } from '@app/domain';
+import { isObject, ObjectReader, uriProblem, withoutAbsent, type Spelling, type Violations } from './object-reader.js';
+
+/** A client's message with the ids that the wire keeps inside it and the domain beside it. */
+export interface AddressedMessage {
+  readonly message: Message;
+  readonly taskId?: string;
+  readonly contextId?: string;
+}
+
+/** What differs between the versions: the word for the client's role, and the parts. */
+interface Dialect {
+  readonly spelling: Spelling;
+  readonly userRole: string;
+  decodePart(source: Json, message: ObjectReader, name: string): Part;
+}
+
+/** Reads the `message` of a send; around its parts, both versions have the same fields. What is wrong goes to `violations`. */
+export function readMessage(source: Json | undefined, violations: Violations, dialect: Dialect): AddressedMessage {
+  if (!isObject(source)) {
+    violations.add('message', source === undefined || source === null ? 'is required' : 'must be an object');
+    return { message: { messageId: '', role: 'user', parts: [] } };
+  }
+  const reader = new ObjectReader(source, 'message', violations, dialect.spelling);
+  const messageId = reader.requiredId('messageId');
+  const role = reader.raw('role');
+  if (role === undefined || role === '') reader.wrong('role', 'is required');
+  else if (role !== dialect.userRole) reader.wrong('role', `must be ${dialect.userRole} in a message to an agent`);
+  const taskId = reader.id('taskId');
+  const contextId = reader.id('contextId');
+  return {
+    message: withoutAbsent({
+      messageId,
+      role: 'user',
+      parts: readParts(reader, dialect),
+      metadata: reader.object('metadata'),
+      extensions: reader.strings('extensions', uriProblem),
+      referenceTaskIds: reader.strings('referenceTaskIds'),
+    }),
+    ...(taskId === undefined ? {} : { taskId }),
+    ...(contextId === undefined ? {} : { contextId }),
+  };
+}
+
+function readParts(message: ObjectReader, dialect: Dialect): Part[] {
+  const parts = message.raw('parts');
+  if (parts === undefined || (Array.isArray(parts) && parts.length === 0)) {
+    message.wrong('parts', 'at least one part is required');
+    return [];
+  }
+  if (!Array.isArray(parts)) {
+    message.wrong('parts', 'must be an array');
+    return [];
+  }
+  return parts.map((part, at) => dialect.decodePart(part, message, `parts[${at}]`));
+}
+
+/** The fields of messages and artifacts that both versions write alike; what is empty is left out. */
+export const writeShared = ({
+  name,
+  description,
+  metadata,
+  extensions,
+  referenceTaskIds,
+}: {
+  name?: string;
+  description?: string;
+  metadata?: JsonObject;
+  extensions?: string[];
+  referenceTaskIds?: string[];
+}): JsonObject => ({
+  ...(name ? { name } : {}),
+  ...(description ? { description } : {}),
+  ...(metadata === undefined ? {} : { metadata }),
+  ...(extensions?.length ? { extensions } : {}),
+  ...(referenceTaskIds?.length ? { referenceTaskIds } : {}),
+});
