@@ -226,14 +226,17 @@ export class EventLog {
     after: number,
     limit: number,
   ): Promise<{ event: StoredEvent; key: TaskKey | null }[]> {
-    const rows = await this.database.run<StoredEvent & { wrapped_key: Buffer | null }>(READ_STREAM, [
+    const rows = await this.database.run<StoredEvent & { wrapped_key?: Buffer | null }>(READ_STREAM, [
       tenantId,
       taskId,
       after,
       limit,
     ]);
     const key = this.unwrap(tenantId, taskId, rows[0]?.wrapped_key ?? null);
-    return rows.map(({ wrapped_key: _, ...event }) => ({ event, key }));
+    return rows.map((event) => {
+      delete event.wrapped_key;
+      return { event, key };
+    });
   }
 
   /** A stored event with its content readable; without it when the key is gone. Throws when the content was altered. */

@@ -14,7 +14,7 @@ export async function migrate(database: Database): Promise<string[]> {
   const applied = await migrator.getMigrations().catch(() => []);
   if (applied.length > 0) await refuseNewerSchema(database);
   const { error, results } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error instanceof Error ? error : new Error(String(error));
+  if (error !== undefined) throw error;
   return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName);
 }
 
