@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import type { Json, JsonObject } from '@app/domain';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface RpcAnswer extends HttpAnswer {
+  readonly body: { jsonrpc: string; id: Json; result?: Json; error?: { code: number; message: string; data?: Json } };
+}
+
+/** One request with a bearer token; the body of the answer as text. */
+export async function http(
+  method: string,
+  url: string,
+  token: string | null,
+  options: { headers?: Record<string, string>; body?: string | Uint8Array; signal?: AbortSignal } = {},
+): Promise<HttpAnswer> {
+  const { body, headers, signal } = options;
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** One JSON-RPC call. `version` is the `A2A-Version` header; null sends none. */
+export async function call(
+  url: string,
+  token: string | null,
+  version: string | null,
+  method: string,
+  params?: JsonObject,
+  signal?: AbortSignal,
+): Promise<RpcAnswer> {
+  const answer = await http('POST', `${url}/a2a`, token, {
+    headers: version === null ? {} : { 'A2A-Version': version },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params === undefined ? {} : { params }) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { ...answer, body: JSON.parse(answer.text) as RpcAnswer['body'] };
+}
+
+/** A task as v1.0 and, `kind` and the words for states aside, v0.3 write it. */
+export interface WireTask {
+  kind?: string;
+  id: string;
+  contextId: string;
+  status: { state: string; timestamp: string; message?: { parts: { text?: string }[] } };
+  artifacts?: { artifactId: string; parts: { text?: string }[] }[];
+  history?: { messageId: string; role: string; parts: { text?: string }[] }[];
+  metadata?: JsonObject;
+}
+
+export interface WirePage {
+  tasks: WireTask[];
+  totalSize: number;
+  pageSize: number;
+  nextPageToken: string;
+}
+
+/** A v1.0 caller: each method gives the result, and throws with the error's text when there is none. */
+export class V1Caller {
+  constructor(
+    private readonly url: string,
+    private readonly token: string,
+  ) {}
+
+  call(method: string, params: JsonObject, signal?: AbortSignal): Promise<RpcAnswer> {
+    return call(this.url, this.token, '1.0', method, params, signal);
+  }
+
+  /** Sends a text; waits for the outcome unless `configuration` says otherwise. */
+  async send(text: string, more: { message?: JsonObject; configuration?: JsonObject } = {}): Promise<WireTask> {
+    return (await this.result<{ task: WireTask }>('SendMessage', sendParams(text, more))).task;
+  }
+
+  /** Sends a text without waiting. */
+  start(text: string, message: JsonObject = {}): Promise<WireTask> {
+    return this.send(text, { message, configuration: { returnImmediately: true } });
+  }
+
+  get(id: string): Promise<WireTask> {
+    return this.result('GetTask', { id });
+  }
+
+  cancel(id: string): Promise<WireTask> {
+    return this.result('CancelTask', { id });
+  }
+
+  list(params: JsonObject = {}): Promise<WirePage> {
+    return this.result('ListTasks', params);
+  }
+
+  private async result<T>(method: string, params: JsonObject): Promise<T> {
+    const { body, text } = await this.call(method, params);
+    if (body.result === undefined) throw new Error(`${method}: ${text}`);
+    return body.result as T;
+  }
+}
+
+export function sendParams(text: string, more: { message?: JsonObject; configuration?: JsonObject } = {}): JsonObject {
+  const { message, ...rest } = more;
+  return { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...message }, ...rest };
+}
+
+/** Asks again and again until the answer satisfies; for what no stream announces. */
+export async function eventually<T>(ask: () => Promise<T>, satisfies: (answer: T) => boolean): Promise<T> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const answer = await ask();
+    if (satisfies(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`still not so after a minute: ${JSON.stringify(answer)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
