@@ -1,0 +1,70 @@
+import { connect } from 'node:net';
+
+/**
+ * One persistent connection with one request at a time: as little of HTTP as a load generator needs, because what it
+ * costs is taken from the servers on the same machine.
+ */
+export class HttpConnection {
+  /** @type {Buffer[]} */
+  #chunks = [];
+  #wanted = -1;
+  #received = 0;
+  /** @type {{ resolve: (body: string) => void, reject: (error: Error) => void } | null} */
+  #waiting = null;
+
+  constructor(/** @type {import('node:net').Socket} */ socket, /** @type {string} */ head) {
+    this.socket = socket;
+    this.head = head;
+    socket.on('data', (chunk) => this.#take(chunk));
+    socket.on('error', (error) => this.#waiting?.reject(error));
+    socket.on('close', () => this.#waiting?.reject(new Error('the server closed the connection')));
+  }
+
+  /** @returns {Promise<HttpConnection>} */
+  static open(/** @type {URL} */ url, /** @type {Record<string, string>} */ headers) {
+    const lines = Object.entries({ Host: url.host, 'Content-Type': 'application/json', ...headers });
+    const head = `POST ${url.pathname} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}`;
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });
+      socket.once('error', reject);
+      socket.once('connect', () => resolve(new HttpConnection(socket, head)));
+    });
+  }
+
+  /** The body of the answer. Rejects unless the status is 200. @returns {Promise<string>} */
+  post(/** @type {string} */ body) {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      this.socket.write(`${this.head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    });
+  }
+
+  close() {
+    this.socket.destroy();
+  }
+
+  #take(/** @type {Buffer} */ chunk) {
+    this.#chunks.push(chunk);
+    this.#received += chunk.length;
+    if (this.#wanted < 0) this.#readHead();
+    if (this.#wanted < 0 || this.#received < this.#wanted) return;
+    const all = Buffer.concat(this.#chunks);
+    const waiting = this.#waiting;
+    const answer = all.toString('utf8', all.indexOf('\r\n\r\n') + 4);
+    this.#chunks = [];
+    this.#wanted = -1;
+    this.#received = 0;
+    this.#waiting = null;
+    if (all.toString('latin1', 9, 12) === '200') waiting?.resolve(answer);
+    else waiting?.reject(new Error(`${all.toString('utf8', 0, 1000)}`));
+  }
+
+  #readHead() {
+    const all = Buffer.concat(this.#chunks);
+    const end = all.indexOf('\r\n\r\n');
+    if (end < 0) return;
+    const length = /\r\ncontent-length: *(\d+)/i.exec(all.toString('latin1', 0, end))?.[1];
+    if (length === undefined) this.#waiting?.reject(new Error('an answer without a content length'));
+    else this.#wanted = end + 4 + Number(length);
+  }
+}
