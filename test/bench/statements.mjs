@@ -39,7 +39,11 @@ export async function recordQueries(/** @type {() => Promise<unknown>} */ work) 
     // Other processes are told on a connection of its own, once for many commands.
     if (this.connectionParameters.application_name !== 'acta-wakeups') {
       const text = typeof first === 'string' ? first : first.text;
-      queries.push({ name: first.name ?? text.trim().split(/\s+/, 2).join(' '), text, values: first.values ?? values ?? [] });
+      queries.push({
+        name: first.name ?? text.trim().split(/\s+/, 2).join(' '),
+        text,
+        values: first.values ?? values ?? [],
+      });
     }
     return query.call(this, first, values, ...rest);
   };
