@@ -1,0 +1,26 @@
+import { Command } from 'commander';
+import { keysCommand } from './commands/keys.commands.js';
+import { migrateCommand } from './commands/migrate.command.js';
+import { processCommands } from './commands/process.commands.js';
+import { tasksCommand } from './commands/tasks.commands.js';
+
+/** The whole command line. Wrong usage is thrown as a CommanderError, after it has been explained on stderr. */
+export function createProgram(): Command {
+  const program = new Command('acta')
+    .description('A durable, auditable A2A task server.')
+    .showHelpAfterError('(add --help for what there is)')
+    .exitOverride();
+  for (const command of [...processCommands(), migrateCommand(), keysCommand(), tasksCommand()]) {
+    program.addCommand(command);
+  }
+  inheritSettings(program);
+  return program;
+}
+
+/** `addCommand` leaves a command with settings of its own. */
+function inheritSettings(parent: Command): void {
+  for (const command of parent.commands) {
+    command.copyInheritedSettings(parent);
+    inheritSettings(command);
+  }
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { AccessModule } from '@app/access';
+import type { Config } from '@app/config';
+import { Agents } from '@app/execution';
+import { type EventLog, type Storage, StorageModule, type TaskWakeups } from '@app/storage';
+import { AgentDirectory, CancelPolicy, NoRunSlots, RunSlots, TasksModule } from '@app/tasks';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { withStorage } from './database-session.js';
+
+/** The same commands and queries as in the server, in this process and on the same database. */
+export interface TaskSession {
+  readonly commands: CommandBus;
+  readonly queries: QueryBus;
+  readonly log: EventLog;
+  readonly wakeups: TaskWakeups;
+  readonly signal: AbortSignal;
+}
+
+/** Only who sends needs to know the agents, so that a broken agent module does not keep anyone from looking. */
+export async function withTasks<T>(
+  work: (session: TaskSession) => Promise<T>,
+  { agents: wanted }: { readonly agents: 'configured' | 'none' } = { agents: 'none' },
+): Promise<T> {
+  return withStorage(async (storage, { config, signal }) => {
+    const agents = wanted === 'none' ? new NoAgents() : await loadAgents(config);
+    const app = await NestFactory.createApplicationContext(CommandLineModule.with({ config, storage, agents }), {
+      logger: false,
+      abortOnError: false,
+    });
+    const { log, wakeups } = storage;
+    return work({ commands: app.get(CommandBus), queries: app.get(QueryBus), log, wakeups, signal }).finally(() =>
+      app.close(),
+    );
+  });
+}
+
+/** Accepts work like a server that runs nothing itself. */
+@Module({})
+class CommandLineModule {
+  static with(options: { config: Config; storage: Storage; agents: AgentDirectory }): DynamicModule {
+    const { config, storage, agents } = options;
+    const { leaseMs, cancelActive, cancelGraceMs } = config;
+    const providers = [
+      { provide: AgentDirectory, useValue: agents },
+      { provide: RunSlots, useValue: new NoRunSlots() },
+    ];
+    return {
+      module: CommandLineModule,
+      global: true,
+      imports: [
+        StorageModule.with(storage),
+        // For the audit trail alone: nobody calls in.
+        AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
+        TasksModule.with({ leaseMs, cancel: new CancelPolicy(cancelActive, cancelGraceMs) }),
+      ],
+      providers,
+      exports: providers,
+    };
+  }
+}
+
+class NoAgents extends AgentDirectory {
+  override get defaultAgent(): never {
+    throw new Error('no agents are loaded');
+  }
+
+  override find(): undefined {
+    return undefined;
+  }
+
+  override all(): [] {
+    return [];
+  }
+}
+
+async function loadAgents({ agents, maxAttempts, demoFaults }: Config): Promise<Agents> {
+  return Agents.load(agents, { retry: { attempts: maxAttempts, backoffMs: 0 }, demoFaults });
+}

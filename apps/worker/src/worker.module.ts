@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { AccessModule } from '@app/access';
+import type { Config } from '@app/config';
+import { type Agents, ExecutionModule } from '@app/execution';
+import { type Storage, StorageModule } from '@app/storage';
+import { CancelPolicy, TasksModule } from '@app/tasks';
+import { type DynamicModule, Module } from '@nestjs/common';
+
+export interface WorkerModuleOptions {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly agents: Agents;
+}
+
+/** The execution of the server as a process of its own: nothing listens, so nothing here can be called. */
+@Module({})
+export class WorkerModule {
+  static with({ config, storage, agents }: WorkerModuleOptions): DynamicModule {
+    const { leaseMs, maxAttempts, cancelActive, cancelGraceMs, workerConcurrency } = config;
+    return {
+      module: WorkerModule,
+      imports: [
+        StorageModule.with(storage),
+        // Here for the audit trail alone; a token that nobody knows keeps the token file out of it.
+        AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
+        TasksModule.with({ leaseMs, cancel: new CancelPolicy(cancelActive, cancelGraceMs) }),
+        ExecutionModule.with({
+          agents,
+          leaseMs,
+          concurrency: workerConcurrency,
+          retry: { attempts: maxAttempts, backoffMs: RETRY_BACKOFF_MS },
+          drainMs: DRAIN_MS,
+        }),
+      ],
+    };
+  }
+}
+
+// As in the server, so that it makes no difference to a task where it runs.
+export const RETRY_BACKOFF_MS = 1_000;
+const DRAIN_MS = 10_000;
