@@ -1,5 +1,6 @@
 import { AccessModule } from '@app/access';
 import type { Config } from '@app/config';
+import { DeliveryModule } from '@app/delivery';
 import { type Agents, ExecutionModule } from '@app/execution';
 import { type Storage, StorageModule } from '@app/storage';
 import { AgentDirectory, CancelPolicy, TasksModule } from '@app/tasks';
@@ -9,6 +10,7 @@ import { AgentCardController } from './a2a/agent-card.controller.js';
 import { Cards } from './a2a/cards.js';
 import { HeldRequests } from './a2a/held-requests.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
+import { SseStreams } from './edge/sse-streams.js';
 import { HealthController } from './operations/health.controller.js';
 import { RestStreams } from './rest/rest-streams.js';
 import { RestTasksController } from './rest/rest-tasks.controller.js';
@@ -33,6 +35,7 @@ export class ServerModule {
         StorageModule.with(storage),
         AccessModule.with({ auth, oidc, token }),
         TasksModule.with({ leaseMs, cancel: new CancelPolicy(cancelActive, cancelGraceMs) }),
+        DeliveryModule.with(),
         ExecutionModule.with({
           agents,
           leaseMs,
@@ -46,6 +49,7 @@ export class ServerModule {
         A2aOperations,
         HeldRequests,
         RestStreams,
+        SseStreams,
         {
           provide: Cards,
           inject: [AgentDirectory],
@@ -53,6 +57,7 @@ export class ServerModule {
             new Cards(directory, {
               publicUrl,
               defaultVersion: cardVersion,
+              capabilities: config.capabilities,
               authentication: auth === 'none' ? 'none' : 'bearer',
             }),
         },

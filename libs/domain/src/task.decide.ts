@@ -55,7 +55,9 @@ const nextPlace = (state: TaskState | null, recordedAt: string): EventPlace => (
 function withClaim(state: TaskState | null, events: TaskEvent[], claim: Claim | undefined, at: string): TaskEvent[] {
   if (claim === undefined) return events;
   const after = evolveAll(state, events, at);
-  return after !== null && isQueued(after) ? [...events, started(after, claim)] : events;
+  if (after === null || !isQueued(after)) return events;
+  // A retry waits its time out, whoever writes to the task meanwhile.
+  return after.notBefore !== null && after.notBefore > at ? events : [...events, started(after, claim)];
 }
 
 function accepted(message: Message): TaskEvent {
@@ -183,7 +185,7 @@ function recordOutput(
     case 'reject':
       return [agentSaid('TaskRejected', run, output.message)];
     case 'reply':
-      return [agentSaid(state.answered || state.run?.shown ? 'TaskCompleted' : 'ReplySent', run, output.message)];
+      return [agentSaid(state.answered ? 'TaskCompleted' : 'ReplySent', run, output.message)];
     case 'canceled':
       return [agentSaid('TaskCanceled', { reason: 'agent' }, output.message)];
     case 'lost':
@@ -211,6 +213,10 @@ function published(
     new DomainError('InvalidAgentResponse', `invalid agent response: ${what}`, { taskId });
   if (append && !started.includes(artifactId)) {
     throw breaks(`a chunk for artifact "${artifactId}", which this run has not started`);
+  }
+  // Ids are facts, kept as text: Postgres holds neither NUL nor half a surrogate pair.
+  if (artifactId === '' || artifactId.length > BOUNDS.idLength || /\0|\p{Surrogate}/u.test(artifactId)) {
+    throw breaks(`an artifact id must have 1 to ${BOUNDS.idLength} characters of well-formed text`);
   }
   if (artifact.parts.length === 0) throw breaks(`artifact "${artifactId}" has no parts`);
   if (!append && !started.includes(artifactId) && started.length >= BOUNDS.runArtifacts) {

@@ -32,8 +32,6 @@ export interface Run {
   readonly seq: number;
   /** Artifacts that this run has started. */
   readonly artifacts: readonly string[];
-  /** Something of this turn was shown, so a bare reply is no longer possible. */
-  readonly shown: boolean;
 }
 
 /** What deciding needs to know of a task. Facts only: it is stored beside the task and holds nothing that anyone wrote. */
@@ -55,6 +53,7 @@ export interface TaskState {
   readonly attempts: number;
   readonly notBefore: string | null;
   readonly run: Run | null;
+  /** A client was answered, or could see something of the work: a bare reply is no longer possible. */
   readonly answered: boolean;
   readonly clientMessages: { readonly count: number; readonly bytes: number; readonly lastVersion: number };
   readonly cancelDeadline: string | null;
@@ -137,17 +136,16 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
           outcome: null,
           seq: 0,
           artifacts: [],
-          shown: false,
         },
       };
     }
     case 'StatusReported':
-      return { ...status('working', event.facts.messageId), run: wrote(event.facts.seq, { shown: true }) };
+      return { ...status('working', event.facts.messageId), answered: true, run: wrote(event.facts.seq) };
     case 'ArtifactPublished': {
       const { artifactId, append, seq } = event.facts;
       const started = state.run?.artifacts ?? [];
       const artifacts = append || started.includes(artifactId) ? started : [...started, artifactId];
-      return { ...state, run: wrote(seq, { artifacts, shown: true }) };
+      return { ...state, answered: true, run: wrote(seq, { artifacts }) };
     }
     case 'InputRequested':
     case 'AuthorizationRequested': {
@@ -165,7 +163,8 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
     case 'TaskRejected':
       return { ...status('rejected', event.facts.messageId), run: endRun('rejected'), cancelDeadline: null };
     case 'CancelRequested':
-      return { ...state, cancelDeadline: event.facts.deadline };
+      // Whoever cancels knows the task and waits for it: it must not end as a reply, which is no task.
+      return { ...state, answered: true, cancelDeadline: event.facts.deadline };
     case 'TaskCanceled':
       return {
         ...status('canceled', event.facts.messageId),

@@ -116,3 +116,9 @@ const isPlainText = (part: ArtifactContent['parts'][number]): part is { text: st
 /** Whether whoever waits for an outcome has one: the task ended or asks for something. */
 export const hasOutcome = (state: TaskState): boolean =>
   isTerminal(state.status) || state.status === 'input-required' || state.status === 'auth-required';
+
+/**
+ * Whether the task may still end in a bare reply, which is no task for its client: until that is settled, nothing of it is
+ * sent on a stream.
+ */
+export const mayReply = (state: TaskState): boolean => !state.answered && !hasOutcome(state);

@@ -31,6 +31,13 @@ export const READ_STREAM: NamedStatement = {
     order by e.version limit $4`,
 };
 
+/** What happened in a stretch of one stream, without what was said. */
+export const READ_FACTS: NamedStatement = {
+  name: 'read_facts',
+  text: `select version, type, facts::text as facts, recorded_at from event
+    where tenant_id = $1 and task_id = $2 and version > $3 and version <= $4 order by version limit $5`,
+};
+
 /**
  * Every committed event of every stream, in an order that no late commit can slip behind: events of transactions that
  * are older than any that still runs, by epoch, transaction and position. Events of an earlier epoch came with a

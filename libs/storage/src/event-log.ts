@@ -3,13 +3,14 @@ import {
   EVENT_SCHEMA_VERSION,
   type EventContent,
   eventIdOf,
+  evolve,
   type RecordedEvent,
   type TaskEvent,
   type TaskState,
 } from '@app/domain';
 import { ContentCipher, type TaskKey } from './content-cipher.js';
 import type { Database, Executor } from './database.js';
-import { APPEND_EVENTS, LOAD_HEAD, READ_STREAM } from './event-log.statements.js';
+import { APPEND_EVENTS, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
 import type { EventTable } from './schema.js';
 import type { ServerSecret } from './secret.js';
@@ -95,6 +96,8 @@ export type AppendResult =
   /** The message was received before. */
   | { readonly outcome: 'received'; readonly receipt: Receipt }
   | { readonly outcome: 'other-ring' };
+
+const FACTS_PAGE = 1_000;
 
 /** An event as stored. */
 export type StoredEvent = Omit<EventTable, 'facts' | 'position' | 'transaction_id'> & {
@@ -237,6 +240,26 @@ export class EventLog {
       delete event.wrapped_key;
       return { event, key };
     });
+  }
+
+  /**
+   * The state of a stream as of a version (time travel): the fold of its facts, read in pages. Null when the stream has
+   * no such version.
+   */
+  async stateAt(tenantId: string, taskId: string, version: number): Promise<TaskState | null> {
+    let state: TaskState | null = null;
+    while ((state?.version ?? 0) < version) {
+      const after: number = state?.version ?? 0;
+      const rows = await this.database.run<
+        Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'version' | 'recorded_at'>
+      >(READ_FACTS, [tenantId, taskId, after, version, FACTS_PAGE]);
+      if (rows.length === 0) return null;
+      for (const row of rows) {
+        const event = this.open({ ...row, content: null }, null);
+        state = evolve(state, event, event);
+      }
+    }
+    return state;
   }
 
   /** A stored event with its content readable; without it when the key is gone. Throws when the content was altered. */

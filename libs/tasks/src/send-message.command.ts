@@ -35,6 +35,8 @@ export interface SendMessageRequest {
 /** What became of a message: the task that has it now, and how to follow it from there. */
 export interface SentMessage {
   readonly taskId: string;
+  /** The task as it was right after the message; for a replay, as it is now. */
+  readonly head: StreamHead;
   /** Follows the task from this message on; whoever does not use it must close it. */
   readonly follower: TaskFollower;
 }
@@ -138,7 +140,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
           slot.start({ tenantId, taskId, head: applied.head, events: applied.events });
         } else slot.release();
       }
-      return { taskId, follower };
+      return { taskId, head: applied.head, follower };
     } catch (error) {
       slot?.release();
       follower.close();
@@ -158,7 +160,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     if (loaded === null) throw taskNotFound(receipt.taskId);
     const follower = new TaskFollower(this.streams, this.reader, tenantId, receipt.taskId);
     follower.startAt({ head: loaded.head, events: [] });
-    return { taskId: receipt.taskId, follower };
+    return { taskId: receipt.taskId, head: loaded.head, follower };
   }
 
   private agentOf(request: SendMessageRequest): AgentProfile {

@@ -9,6 +9,8 @@ import type { ProtocolVersion } from './version.js';
 export interface A2aCodec {
   readonly version: ProtocolVersion;
   readonly methods: MethodRegistry;
+  /** When a subscription to a task ends: with the turn (0.3's `final`), or only with the task. */
+  readonly subscriptionUntil: 'turn' | 'end';
   /** The result of one stream frame, and the body of one webhook delivery. */
   encodeUpdate(update: StreamUpdate): Json;
   encodeCard(card: CardDescription): JsonObject;

@@ -44,7 +44,6 @@ const state: TaskState = {
     outcome: 'completed',
     seq: 3,
     artifacts: ['report'],
-    shown: true,
   },
   answered: false,
   clientMessages: { count: 1, bytes: 100, lastVersion: 2 },

@@ -1,8 +1,10 @@
-import { DomainError, type Principal } from '@app/domain';
+import { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from '@app/delivery';
+import { DomainError, invalidField, type Principal } from '@app/domain';
 import { CancelTask, GetTask, ListTasks, SendMessage } from '@app/tasks';
 import type { Operation, Operations, ProtocolVersion } from '@app/wire';
 import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { Cards } from './cards.js';
 import { HeldRequests } from './held-requests.js';
 
 /** Who asks, through which version, and until when it listens. */
@@ -12,6 +14,20 @@ export interface Caller {
   readonly traceParent?: string;
   readonly signal: AbortSignal;
 }
+
+/** Operations that are answered with a stream. */
+export type StreamOperation = 'streamMessage' | 'subscribeToTask';
+type SingleOperation = Exclude<Operation, StreamOperation>;
+
+/** How a stream is asked for, beyond the request itself. */
+export interface StreamCaller extends Caller {
+  readonly lastEventId?: string;
+  /** When a subscription ends in the caller's version. */
+  readonly until: 'turn' | 'end';
+}
+
+export const isStream = (operation: Operation): operation is StreamOperation =>
+  operation === 'streamMessage' || operation === 'subscribeToTask';
 
 type Perform<O extends Operation> = (
   request: Operations[O]['request'],
@@ -25,28 +41,32 @@ export class A2aOperations {
     private readonly commands: CommandBus,
     private readonly queries: QueryBus,
     private readonly held: HeldRequests,
+    private readonly subscriptions: SubscribeToTaskHandler,
+    private readonly cards: Cards,
   ) {}
 
   /** Performs one operation. Errors: whatever its handler refuses with. */
-  perform<O extends Operation>(operation: O, request: Operations[O]['request'], caller: Caller) {
-    const { tenant } = request as { tenant?: string };
-    if (tenant !== undefined && tenant !== '' && tenant !== caller.principal.tenantId) {
-      throw new DomainError('InvalidParameters', 'invalid parameters: tenant: is not the tenant of the credential', {
-        violations: [{ field: 'tenant', description: 'is not the tenant of the credential' }],
-      });
-    }
+  perform<O extends SingleOperation>(operation: O, request: Operations[O]['request'], caller: Caller) {
+    requireOwnTenant(request, caller);
     return (this.operations[operation] as Perform<O>)(request, caller);
   }
 
-  private readonly operations: { [O in Operation]: Perform<O> } = {
+  /** Opens the stream of one operation; what is refused is thrown before anything of it is written. */
+  open<O extends StreamOperation>(operation: O, request: Operations[O]['request'], caller: StreamCaller) {
+    requireOwnTenant(request, caller);
+    if (!this.cards.offers('streaming')) return this.notOffered('streaming');
+    return operation === 'streamMessage'
+      ? this.sendStream(request as Operations['streamMessage']['request'], caller)
+      : this.subscribe(request as Operations['subscribeToTask']['request'], caller);
+  }
+
+  private readonly operations: { [O in SingleOperation]: Perform<O> } = {
     sendMessage: (request, caller) => this.send(request, caller),
     getTask: ({ taskId, historyLength }, { principal }) =>
       this.queries.execute(new GetTask(principal, taskId, historyLength === undefined ? {} : { historyLength })),
     listTasks: (request, { principal }) => this.queries.execute(new ListTasks(principal, request)),
     cancelTask: ({ taskId }, { principal, protocolVersion }) =>
       this.commands.execute(new CancelTask(principal, taskId, { protocolVersion })),
-    streamMessage: () => this.notOffered('streaming'),
-    subscribeToTask: () => this.notOffered('streaming'),
     createPushConfig: () => this.noPush(),
     getPushConfig: () => this.noPush(),
     listPushConfigs: () => this.noPush(),
@@ -55,20 +75,40 @@ export class A2aOperations {
   };
 
   private async send(request: Operations['sendMessage']['request'], caller: Caller) {
+    const sent = await this.accept(request, caller, request.configuration.returnImmediately);
+    return this.held.answer(caller.principal, sent, { ...request.configuration, signal: caller.signal });
+  }
+
+  /** The stream of a send ends with its turn; that of an exact replay gives what became of the first. */
+  private async sendStream(request: Operations['streamMessage']['request'], caller: Caller): Promise<TaskStream> {
+    const { taskId, head, follower } = await this.accept(request, caller, false);
+    follower.close();
+    const { historyLength } = request.configuration;
+    const bound = historyLength === undefined ? {} : { historyLength };
+    const start = { taskId, state: head.state, key: head.key };
+    return this.subscriptions.streamFrom(caller.principal.tenantId, start, { until: 'turn', ...bound });
+  }
+
+  private subscribe({ taskId }: Operations['subscribeToTask']['request'], caller: StreamCaller): Promise<TaskStream> {
+    const { principal, until, lastEventId } = caller;
+    const from = lastEventId === undefined ? {} : { lastEventId };
+    return this.queries.execute(new SubscribeToTask(principal, taskId, { until, ...from }));
+  }
+
+  private async accept(request: Operations['sendMessage']['request'], caller: Caller, answered: boolean) {
     const { message, taskId, contextId, configuration } = request;
     if (configuration.pushConfig !== undefined) await this.noPush();
-    const { principal, protocolVersion, traceParent, signal } = caller;
-    const sent = await this.commands.execute(
+    const { principal, protocolVersion, traceParent } = caller;
+    return this.commands.execute(
       new SendMessage(principal, {
         message,
         taskId,
         contextId,
-        answered: configuration.returnImmediately,
+        answered,
         protocolVersion,
         ...(traceParent === undefined ? {} : { traceParent }),
       }),
     );
-    return this.held.answer(principal, sent, { ...configuration, signal });
   }
 
   private async notOffered(what: string): Promise<never> {
@@ -78,4 +118,11 @@ export class A2aOperations {
   private async noPush(): Promise<never> {
     throw new DomainError('PushNotificationNotSupported', 'this agent does not send push notifications', {});
   }
+}
+
+/** The tenant comes from the credential; one in the request is only held against it. */
+function requireOwnTenant(request: { readonly tenant?: string }, { principal }: Caller): void {
+  const { tenant } = request;
+  if (tenant === undefined || tenant === '' || tenant === principal.tenantId) return;
+  throw invalidField('tenant', 'is not the tenant of the credential');
 }

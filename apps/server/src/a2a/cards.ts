@@ -1,6 +1,9 @@
 import { AgentDirectory } from '@app/tasks';
 import { type CardDescription, interfacesAt, type ProtocolVersion } from '@app/wire';
 
+/** What there is to be switched on. */
+const BUILT: ReadonlySet<keyof CardDescription['capabilities']> = new Set(['streaming']);
+
 /** What the cards of this server say, before any version's shape. */
 export class Cards {
   constructor(
@@ -9,11 +12,17 @@ export class Cards {
       readonly publicUrl: () => string;
       readonly defaultVersion: ProtocolVersion;
       readonly authentication: CardDescription['authentication'];
+      readonly capabilities: ReadonlySet<keyof CardDescription['capabilities']>;
     },
   ) {}
 
   get defaultVersion(): ProtocolVersion {
     return this.options.defaultVersion;
+  }
+
+  /** Whether the server does what a card may promise. */
+  offers(capability: keyof CardDescription['capabilities']): boolean {
+    return this.options.capabilities.has(capability) && BUILT.has(capability);
   }
 
   describe(): CardDescription {
@@ -26,7 +35,11 @@ export class Cards {
       inputModes,
       outputModes,
       interfaces: interfacesAt(this.options.publicUrl(), ['JSONRPC']),
-      capabilities: { streaming: false, pushNotifications: false, extendedAgentCard: false },
+      capabilities: {
+        streaming: this.offers('streaming'),
+        pushNotifications: this.offers('pushNotifications'),
+        extendedAgentCard: this.offers('extendedAgentCard'),
+      },
       authentication: this.options.authentication,
     };
   }

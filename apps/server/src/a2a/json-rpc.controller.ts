@@ -1,4 +1,4 @@
-import { DomainError, type Json, type JsonObject } from '@app/domain';
+import { DomainError, type JsonObject } from '@app/domain';
 import {
   type A2aCodec,
   asDomainError,
@@ -9,62 +9,65 @@ import {
   type Operation,
   readCall,
   type RpcCall,
+  type RpcId,
 } from '@app/wire';
-import { Controller, HttpCode, Logger, Post, Req, Res } from '@nestjs/common';
+import { Controller, Logger, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { bytesOf, type EdgeRequest, principalOf, traceParentOf, whileConnected } from '../edge/caller.js';
+import { bytesOf, type EdgeRequest } from '../edge/caller.js';
 import { reportInternal } from '../edge/error.filter.js';
 import { codecOf, codecToRefuseIn, describeRefusal } from '../edge/surfaces.js';
-import { A2aOperations } from './a2a-operations.js';
+import { SseStreams } from '../edge/sse-streams.js';
+import { A2aOperations, isStream } from './a2a-operations.js';
+import { callerOf, encoded } from './a2a-caller.js';
 
 /** A2A over JSON-RPC, each version through its own codec. */
 @Controller('a2a')
 export class JsonRpcController {
   private readonly logger = new Logger('json-rpc');
 
-  constructor(private readonly operations: A2aOperations) {}
+  constructor(
+    private readonly operations: A2aOperations,
+    private readonly sse: SseStreams,
+  ) {}
 
   @Post()
-  @HttpCode(200)
   async call(@Req() request: EdgeRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { status, body } = await this.answer(request, reply);
-    void reply.code(status).header('Content-Type', 'application/json').send(JSON.stringify(body));
-  }
-
-  private async answer(request: EdgeRequest, reply: FastifyReply): Promise<{ status: number; body: JsonObject }> {
-    let id: RpcCall['id'] = null;
+    let id: RpcId = null;
     try {
       const call = readCall(bytesOf(request));
       ({ id } = call);
       if ('error' in call) throw call.error;
-      const codec = codecOf(request);
-      return { status: 200, body: encodeResult(id, await this.perform(codec, call, request, reply)) };
+      await this.answer(codecOf(request), call, request, reply);
     } catch (thrown) {
       const error = asDomainError(thrown);
       if (error.kind === 'Internal') reportInternal(this.logger, thrown, request);
       describeRefusal(reply, error);
-      return { status: jsonRpcStatus(error), body: encodeFailure(id, codecToRefuseIn(request).rpcError(error)) };
+      respond(reply, jsonRpcStatus(error), encodeFailure(id, codecToRefuseIn(request).rpcError(error)));
     }
   }
 
-  private async perform(
-    codec: A2aCodec,
-    { method: name, params }: RpcCall,
-    request: EdgeRequest,
-    reply: FastifyReply,
-  ): Promise<Json> {
-    const method = codec.methods.get(name) as Method<Operation> | undefined;
+  private async answer(codec: A2aCodec, call: RpcCall, request: EdgeRequest, reply: FastifyReply): Promise<void> {
+    const method = codec.methods.get(call.method);
     if (method === undefined) {
-      throw new DomainError('MethodNotFound', `A2A ${codec.version} has no method "${name}"`, { method: name });
+      throw new DomainError('MethodNotFound', `A2A ${codec.version} has no method "${call.method}"`, {
+        method: call.method,
+      });
     }
-    const decoded = method.decode(params);
-    const traceParent = traceParentOf(request);
-    const result = await this.operations.perform(method.operation, decoded, {
-      principal: principalOf(request),
-      protocolVersion: codec.version,
-      signal: whileConnected(reply),
-      ...(traceParent === undefined ? {} : { traceParent }),
-    });
-    return method.encode(result as never, decoded as never);
+    const decoded = method.decode(call.params);
+    const caller = callerOf(codec, request, reply);
+    if (isStream(method.operation)) {
+      const { task, frames } = await this.operations.open(method.operation, decoded as never, caller);
+      await this.sse.send(request, reply, {
+        task,
+        frames: (signal) => encoded(frames(signal), (update) => encodeResult(call.id, codec.encodeUpdate(update))),
+      });
+      return;
+    }
+    const result = await this.operations.perform(method.operation, decoded as never, caller);
+    respond(reply, 200, encodeResult(call.id, (method as Method<Operation>).encode(result as never, decoded as never)));
   }
+}
+
+function respond(reply: FastifyReply, status: number, body: JsonObject): void {
+  void reply.code(status).header('Content-Type', 'application/json').send(JSON.stringify(body));
 }

@@ -33,3 +33,9 @@ export function whileConnected(reply: FastifyReply): AbortSignal {
   reply.raw.once('close', () => aborter.abort(new Error('the client went away')));
   return aborter.signal;
 }
+
+/** Where a client that comes back to a stream goes on. */
+export function lastEventIdOf(request: EdgeRequest): string | undefined {
+  const header = request.headers['last-event-id'];
+  return Array.isArray(header) ? header.join(',') : header === '' ? undefined : header;
+}

@@ -1,68 +1,56 @@
-import { isTerminal, type TaskView } from '@app/domain';
-import { followTask } from '@app/delivery';
-import { EventLog, TaskWakeups } from '@app/storage';
-import { TaskReader } from '@app/tasks';
-import { rest, sseComment, sseFrame } from '@app/wire';
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
-
-const HEARTBEAT_MS = 15_000;
+import { isTerminal, type Principal, type TaskView } from '@app/domain';
+import { SubscribeToTask } from '@app/delivery';
+import { GetTask, TaskReader } from '@app/tasks';
+import { rest, type SseFrame } from '@app/wire';
+import { Injectable } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import type { SseSource } from '../edge/sse-streams.js';
 
 /** The simple REST's stream: the whole task on each change, until it ends. */
 @Injectable()
-export class RestStreams implements OnModuleDestroy {
-  private readonly draining = new AbortController();
-
+export class RestStreams {
   constructor(
-    private readonly log: EventLog,
-    private readonly wakeups: TaskWakeups,
+    private readonly queries: QueryBus,
     private readonly reader: TaskReader,
   ) {}
 
-  async send(reply: FastifyReply, first: TaskView, client: AbortSignal): Promise<void> {
-    reply.hijack();
-    const { raw } = reply;
-    raw.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
-    const heartbeat = setInterval(() => raw.write(sseComment('still here')), HEARTBEAT_MS);
-    const signal = AbortSignal.any([client, this.draining.signal]);
-    try {
-      for await (const view of this.snapshots(first, signal)) {
-        const frame = sseFrame({ id: view.state.version, data: JSON.stringify(rest.encodeTask(view)) });
-        if (!raw.write(frame)) await drained(raw, signal);
-        if (isTerminal(view.state.status)) break;
-      }
-    } finally {
-      clearInterval(heartbeat);
-      raw.end();
-    }
-  }
-
-  onModuleDestroy(): void {
-    this.draining.abort();
-  }
-
-  private async *snapshots(first: TaskView, signal: AbortSignal): AsyncGenerator<TaskView> {
-    yield first;
-    if (isTerminal(first.state.status)) return;
-    const { tenantId, taskId } = first;
-    let { version } = first.state;
-    for await (const events of followTask(
-      { log: this.log, wakeups: this.wakeups },
-      { tenantId, taskId, after: version },
-      signal,
-    )) {
-      if (events.at(-1)!.version <= version) continue;
-      const view = await this.reader.view(tenantId, taskId, { artifacts: true });
-      if (view === null) return;
-      ({ version } = view.state);
-      yield view;
-    }
+  /** An ended task is one frame. Errors: TaskNotFound, InvalidParameters. */
+  async open(principal: Principal, taskId: string, lastEventId: string | undefined): Promise<SseSource> {
+    const view = await this.queries.execute(new GetTask(principal, taskId));
+    if (isTerminal(view.state.status) && lastEventId === undefined) return ended(view);
+    const stream = await this.queries.execute(
+      new SubscribeToTask(principal, taskId, { until: 'end', ...(lastEventId === undefined ? {} : { lastEventId }) }),
+    );
+    const { reader } = this;
+    return {
+      task: stream.task,
+      async *frames(signal) {
+        let shown = 0;
+        for await (const { id, update } of stream.frames(signal)) {
+          // What happened while a frame was written is in the snapshot already.
+          if (id <= shown) continue;
+          const current = update.type === 'task' ? update.view : await reader.view(principal.tenantId, taskId, WHOLE);
+          if (current === null) return;
+          shown = current.state.version;
+          yield frameOf(current);
+        }
+      },
+    };
   }
 }
 
-function drained(raw: FastifyReply['raw'], signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    raw.once('drain', resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+const WHOLE = { artifacts: true } as const;
+
+const frameOf = (view: TaskView): SseFrame => ({
+  id: view.state.version,
+  data: JSON.stringify(rest.encodeTask(view)),
+});
+
+function ended(view: TaskView): SseSource {
+  return {
+    task: { tenantId: view.tenantId, owner: view.state.owner, ring: view.state.ring },
+    async *frames() {
+      yield frameOf(view);
+    },
+  };
 }

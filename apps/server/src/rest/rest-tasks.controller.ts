@@ -5,7 +5,8 @@ import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestj
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Cards } from '../a2a/cards.js';
-import { bytesOf, type EdgeRequest, principalOf, traceParentOf, whileConnected } from '../edge/caller.js';
+import { bytesOf, type EdgeRequest, lastEventIdOf, principalOf, traceParentOf } from '../edge/caller.js';
+import { SseStreams } from '../edge/sse-streams.js';
 import { RestStreams } from './rest-streams.js';
 
 /** The simple REST: tasks with one input and one output, for clients that know nothing of A2A. */
@@ -15,6 +16,7 @@ export class RestTasksController {
     private readonly commands: CommandBus,
     private readonly queries: QueryBus,
     private readonly streams: RestStreams,
+    private readonly sse: SseStreams,
     private readonly cards: Cards,
   ) {}
 
@@ -51,8 +53,7 @@ export class RestTasksController {
 
   @Get('tasks/:id/stream')
   async stream(@Req() request: EdgeRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
-    const view = await this.queries.execute(new GetTask(principalOf(request), id));
-    await this.streams.send(reply, view, whileConnected(reply));
+    await this.sse.send(request, reply, await this.streams.open(principalOf(request), id, lastEventIdOf(request)));
   }
 }
 

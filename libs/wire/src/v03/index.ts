@@ -5,4 +5,12 @@ import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';
 
 /** A2A v0.3. */
-export const codec: A2aCodec = { version: '0.3', methods, encodeUpdate, encodeCard, rpcError, httpError };
+export const codec: A2aCodec = {
+  version: '0.3',
+  methods,
+  subscriptionUntil: 'turn',
+  encodeUpdate,
+  encodeCard,
+  rpcError,
+  httpError,
+};

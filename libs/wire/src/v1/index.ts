@@ -5,6 +5,14 @@ import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';
 
 /** A2A v1.0. */
-export const codec: A2aCodec = { version: '1.0', methods, encodeUpdate, encodeCard, rpcError, httpError };
+export const codec: A2aCodec = {
+  version: '1.0',
+  methods,
+  subscriptionUntil: 'end',
+  encodeUpdate,
+  encodeCard,
+  rpcError,
+  httpError,
+};
 
 export { paramsOfQuery } from './query.js';

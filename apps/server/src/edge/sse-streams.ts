@@ -1,0 +1,136 @@
+import { Authenticator } from '@app/access';
+import { canSee, DomainError, type Principal } from '@app/domain';
+import { sseComment, sseFrame, type SseFrame, sseRetry } from '@app/wire';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { type EdgeRequest, principalOf, whileConnected } from './caller.js';
+
+/** Proxies commonly cut what is silent for 60 s. */
+const HEARTBEAT_MS = 15_000;
+/** How long a stream may outlive its credential. */
+const RECHECK_MS = 5_000;
+const RECONNECT_MS = 1_000;
+const STREAMS_PER_CALLER = 2_000;
+const STREAMS = 10_000;
+
+/** What a stream shows, and to whom it may go on being shown. */
+export interface SseSource {
+  readonly task: { readonly tenantId: string; readonly owner: string; readonly ring: string };
+  frames(signal: AbortSignal): AsyncIterable<SseFrame>;
+}
+
+interface OpenStream {
+  readonly key: string;
+  readonly authorization: string | undefined;
+  readonly task: SseSource['task'];
+  readonly raw: FastifyReply['raw'];
+  readonly end: AbortController;
+}
+
+/**
+ * Streams of server-sent events that are open in this process. They are kept awake, end when their credential or ring
+ * does, and tell their clients to come back when the server goes. A slow client is waited for, so that what it has not
+ * read stays in the log and not in memory.
+ */
+@Injectable()
+export class SseStreams implements OnModuleDestroy {
+  private readonly logger = new Logger('streams');
+  private readonly open = new Set<OpenStream>();
+  private readonly perCaller = new Map<string, number>();
+  private readonly heartbeat = setInterval(() => this.keepAwake(), HEARTBEAT_MS).unref();
+  private readonly recheck = setInterval(() => void this.endRevoked(), RECHECK_MS).unref();
+  private draining = false;
+
+  constructor(private readonly authenticator: Authenticator) {}
+
+  /** Writes a stream to its end. Errors, before anything is written: Overloaded. */
+  async send(request: EdgeRequest, reply: FastifyReply, source: SseSource): Promise<void> {
+    const principal = principalOf(request);
+    const key = this.admit(principal);
+    const end = new AbortController();
+    const { raw } = reply;
+    const stream = { key, authorization: request.headers.authorization, task: source.task, raw, end };
+    this.open.add(stream);
+    const signal = AbortSignal.any([whileConnected(reply), end.signal]);
+    reply.hijack();
+    raw.writeHead(200, { ...headersOf(reply), 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+    raw.flushHeaders();
+    try {
+      for await (const frame of source.frames(signal)) {
+        if (signal.aborted) break;
+        if (!raw.write(sseFrame(frame))) await drained(raw, signal);
+      }
+    } catch (error) {
+      this.logger.error({ error: error instanceof Error ? error.message : String(error) });
+      raw.write(sseRetry(RECONNECT_MS));
+    } finally {
+      this.open.delete(stream);
+      this.leave(key);
+      raw.end();
+    }
+  }
+
+  onModuleDestroy(): void {
+    this.draining = true;
+    clearInterval(this.heartbeat);
+    clearInterval(this.recheck);
+    for (const { raw, end } of this.open) {
+      raw.write(sseRetry(RECONNECT_MS));
+      end.abort();
+    }
+  }
+
+  private admit({ tenantId, subject }: Principal): string {
+    const key = `${tenantId}\n${subject}`;
+    const own = this.perCaller.get(key) ?? 0;
+    if (this.draining) throw overloaded('the server is shutting down');
+    if (own >= STREAMS_PER_CALLER) throw overloaded(`this caller has ${STREAMS_PER_CALLER} open streams already`);
+    if (this.open.size >= STREAMS) throw overloaded('the server has as many open streams as it takes');
+    this.perCaller.set(key, own + 1);
+    return key;
+  }
+
+  private leave(key: string): void {
+    const left = this.perCaller.get(key)! - 1;
+    if (left === 0) this.perCaller.delete(key);
+    else this.perCaller.set(key, left);
+  }
+
+  private keepAwake(): void {
+    // A client that does not read needs no reminder either.
+    for (const { raw } of this.open) if (!raw.writableNeedDrain) raw.write(sseComment('awake'));
+  }
+
+  private async endRevoked(): Promise<void> {
+    for (const { authorization, task, end } of this.open) {
+      const principal = await this.authenticator.revalidate(authorization).catch((error: unknown) =>
+        // Keys that cannot be looked up now are no reason to cut streams.
+        DomainError.is(error, 'Unauthenticated') ? null : undefined,
+      );
+      if (principal === null || (principal !== undefined && !canSee(principal, task))) end.abort();
+    }
+  }
+}
+
+/** Headers that were set before the reply was taken over. */
+function headersOf(reply: FastifyReply): Record<string, string> {
+  const headers = Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as const],
+  );
+  // Some proxies gather a response before they pass it on, unless told not to.
+  return { ...Object.fromEntries(headers), 'X-Accel-Buffering': 'no' };
+}
+
+function drained(raw: FastifyReply['raw'], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      raw.off('drain', go);
+      signal.removeEventListener('abort', go);
+      resolve();
+    };
+    raw.once('drain', go);
+    signal.addEventListener('abort', go, { once: true });
+  });
+}
+
+const overloaded = (why: string) => new DomainError('Overloaded', `${why}; try again later`, { retryAfterSeconds: 5 });
