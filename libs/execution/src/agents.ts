@@ -36,9 +36,11 @@ export class Agents extends AgentDirectory {
   /** Loads the entries of `ACTA_AGENTS`: built-in names, or paths of ES modules relative to the working directory. */
   static async load(entries: readonly string[], options: AgentOptions): Promise<Agents> {
     const loaded = await Promise.all(entries.map((entry) => loadEntry(entry, options)));
-    return new Agents(
-      loaded.flat().map((definition) => ({ definition, profile: profileOf(definition, options.retry) })),
-    );
+    return Agents.of(loaded.flat(), options.retry);
+  }
+
+  static of(definitions: readonly Agent[], retry: RetryPolicy): Agents {
+    return new Agents(definitions.map((definition) => ({ definition, profile: profileOf(definition, retry) })));
   }
 
   get defaultAgent(): AgentProfile {
