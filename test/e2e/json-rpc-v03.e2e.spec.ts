@@ -65,7 +65,7 @@ describe('message/send', () => {
   // F30
   it('takes files, data and text, and both versions show the same content', async () => {
     const bytes = Buffer.from('some bytes').toString('base64');
-    const parts = [
+    const parts: JsonObject[] = [
       { kind: 'text', text: 'ask', metadata: { a: 1 } },
       { kind: 'file', file: { bytes, name: 'a.txt', mimeType: 'text/plain' } },
       { kind: 'file', file: { uri: 'https://example.com/b.png', name: 'b.png', mimeType: 'image/png' } },

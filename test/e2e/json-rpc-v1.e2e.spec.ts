@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '@app/domain';
 import { call, eventually, sendParams, V1Caller } from '../support/rpc.js';
 import { type RunningServer, startServer, TOKEN } from '../support/start-server.js';
 
@@ -77,7 +78,7 @@ describe('SendMessage', () => {
   it('refuses a known messageId with other content, and leaves the task as it is', async () => {
     const messageId = randomUUID();
     const task = await caller.send('first', { message: { messageId } });
-    const others = [
+    const others: JsonObject[] = [
       { parts: [{ text: 'second' }] },
       { parts: [{ text: 'first' }], metadata: { more: true } },
       { parts: [{ text: 'first' }, { text: 'and more' }] },
@@ -197,7 +198,11 @@ describe('ListTasks', () => {
     for (const text of ['a', 'b']) await caller.send(text, { message: { contextId } });
     const { nextPageToken } = await caller.list({ contextId, pageSize: 1 });
     const altered = `${nextPageToken.startsWith('A') ? 'B' : 'A'}${nextPageToken.slice(1)}`;
-    const wrong = [{ contextId, pageToken: altered }, { pageToken: nextPageToken }, { contextId, pageToken: 'x' }];
+    const wrong: JsonObject[] = [
+      { contextId, pageToken: altered },
+      { pageToken: nextPageToken },
+      { contextId, pageToken: 'x' },
+    ];
     for (const params of wrong) {
       expect((await caller.call('ListTasks', params)).body.error).toMatchObject({ code: -32602 });
     }

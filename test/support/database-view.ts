@@ -12,6 +12,7 @@ export interface KeyRequest {
   readonly subject: string;
   readonly rings?: readonly string[];
   readonly role?: ApiKeyRole;
+  readonly expiresAt?: Date;
 }
 
 /** What the database of a server holds, seen past the server. */
@@ -27,11 +28,11 @@ export class DatabaseView {
   }
 
   /** The token of a new API key, made as `acta keys create` makes it. */
-  async createKey({ tenant = 'default', subject, rings = ['ring:default'], role = 'member' }: KeyRequest) {
+  async createKey({ tenant = 'default', subject, rings = ['ring:default'], role = 'member', expiresAt }: KeyRequest) {
     await this.database.claimState(new ServerSecret(SECRET));
     const keys = new ApiKeys(this.database, new AuditTrail(this.database));
     const operator = { tenantId: tenant, subject: 'tests', role: 'operator', rings: [], agents: [] } as const;
-    const { token } = await keys.create(operator, { tenantId: tenant, subject, role, rings });
+    const { token } = await keys.create(operator, { tenantId: tenant, subject, role, rings, expiresAt });
     return token;
   }
 

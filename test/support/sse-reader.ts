@@ -14,10 +14,10 @@ export class SseReader {
   }
 
   /** Throws with the answer's body unless a stream was opened. */
-  static async open(url: string, token: string, init: RequestInit = {}): Promise<SseReader> {
+  static async open(url: string, token: string, more: Record<string, string> = {}): Promise<SseReader> {
     const connection = new AbortController();
-    const headers = { Authorization: `Bearer ${token}`, Accept: 'text/event-stream', ...init.headers };
-    const response = await fetch(url, { ...init, headers, signal: connection.signal });
+    const headers = { Authorization: `Bearer ${token}`, Accept: 'text/event-stream', ...more };
+    const response = await fetch(url, { headers, signal: connection.signal });
     if (response.headers.get('content-type') !== 'text/event-stream') {
       throw new Error(`no stream: ${response.status} ${await response.text()}`);
     }
