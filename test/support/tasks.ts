@@ -1,0 +1,59 @@
+import type { Message, Principal, TaskCommand, TaskEvent } from '@app/domain';
+
+type CommandOf<T extends TaskCommand['type']> = Extract<TaskCommand, { type: T }>;
+
+export const aMessage = (text: string, messageId = `message of ${text}`): Message => ({
+  messageId,
+  role: 'user',
+  parts: [{ text }],
+});
+
+export const agentSays = (text: string): Message => ({ messageId: `answer ${text}`, role: 'agent', parts: [{ text }] });
+
+export const aMember = (subject: string, changes: Partial<Principal> = {}): Principal => ({
+  tenantId: 'acme',
+  subject,
+  role: 'member',
+  rings: ['ring:dev'],
+  agents: [],
+  ...changes,
+});
+
+export const SUBMIT: CommandOf<'SubmitTask'> = {
+  type: 'SubmitTask',
+  contextId: 'context-1',
+  ring: 'ring:dev',
+  owner: 'alice',
+  agent: 'demo',
+  answered: false,
+  message: aMessage('hello'),
+};
+
+export const CLAIM = { runId: 'run-1', worker: 'worker-1' };
+export const FENCE = { runId: 'run-1', leaseGeneration: 1, dispatcherGeneration: 1 };
+export const RETRY = { maxAttempts: 3, notBefore: '2026-01-01T00:00:02.000Z' };
+
+export const SUBMITTED: readonly TaskEvent[] = [
+  {
+    type: 'TaskSubmitted',
+    facts: { contextId: 'context-1', ring: 'ring:dev', owner: 'alice', agent: 'demo', answered: false },
+  },
+  {
+    type: 'MessageAccepted',
+    facts: { messageId: 'message of hello', parts: 1, bytes: 10 },
+    content: { message: aMessage('hello') },
+  },
+];
+
+export const STARTED: TaskEvent = {
+  type: 'RunStarted',
+  facts: { ...CLAIM, attempt: 1, leaseGeneration: 1, dispatcherGeneration: 1 },
+};
+
+export const RUNNING: readonly TaskEvent[] = [...SUBMITTED, STARTED];
+
+/** A write of the run that `RUNNING` started. */
+export const record = (
+  outputs: CommandOf<'RecordRun'>['outputs'],
+  changes: Partial<CommandOf<'RecordRun'>> = {},
+): CommandOf<'RecordRun'> => ({ type: 'RecordRun', fence: FENCE, seq: 1, readThrough: 2, outputs, ...changes });
