@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { type AgentProfile, type RetryPolicy } from '@app/domain';
 import { AgentDirectory } from '@app/tasks';
 import type { Agent } from './agent.contract.js';
+import { conformanceAgent } from './agents/conformance.agent.js';
 import { demoAgent } from './agents/demo.agent.js';
 
 export interface LoadedAgent {
@@ -64,6 +65,7 @@ export class Agents extends AgentDirectory {
 
 async function loadEntry(entry: string, options: AgentOptions): Promise<Agent[]> {
   if (entry === 'demo') return [demoAgent({ faults: options.demoFaults })];
+  if (entry === 'conformance') return [conformanceAgent];
   const path = isAbsolute(entry) ? entry : resolve(process.cwd(), entry);
   let module: { default?: unknown };
   try {
