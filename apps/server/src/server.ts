@@ -6,8 +6,11 @@ import { DataDirectory, openStorage } from '@app/storage';
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ErrorFilter } from './edge/error.filter.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { EdgeRequest } from './edge/caller.js';
+import { domainErrorOf, ErrorFilter } from './edge/error.filter.js';
 import { guardEdge } from './edge/http-edge.js';
+import { answerOn } from './edge/surfaces.js';
 import { RETRY_BACKOFF_MS, ServerModule } from './server.module.js';
 
 /** A server that listens. */
@@ -33,7 +36,10 @@ export async function startServer(config: Config): Promise<RunningServer> {
     const app = await NestFactory.create<NestFastifyApplication>(
       ServerModule.with({ config, storage, agents, token, publicUrl: () => config.publicUrl ?? url }),
       new FastifyAdapter({
-        routerOptions: { ignoreTrailingSlash: true },
+        // The cap of Node on a request's head is enough: a long id is a task that does not exist.
+        routerOptions: { ignoreTrailingSlash: true, maxParamLength: 65_536 },
+        frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+          answerOn(request as EdgeRequest, reply, domainErrorOf(error)),
         trustProxy,
         ...(tls === null ? {} : { https: tls }),
         forceCloseConnections: 'idle',

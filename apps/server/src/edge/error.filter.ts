@@ -26,7 +26,7 @@ export function reportInternal(logger: Logger, thrown: unknown, request: { id: u
 }
 
 /** Nest throws for routes that do not exist, Fastify for requests that it cannot read; both have a status. */
-function domainErrorOf(thrown: unknown): DomainError {
+export function domainErrorOf(thrown: unknown): DomainError {
   if (thrown instanceof DomainError) return thrown;
   const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: number }).statusCode;
   if (status === 404) return new DomainError('MethodNotFound', 'there is nothing at this path', { method: '' });
