@@ -10,6 +10,8 @@ import { AgentCardController } from './a2a/agent-card.controller.js';
 import { Cards } from './a2a/cards.js';
 import { HeldRequests } from './a2a/held-requests.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
+import { TaskHistoryController } from './api/task-history.controller.js';
+import { TasksController } from './api/tasks.controller.js';
 import { SseStreams } from './edge/sse-streams.js';
 import { HealthController } from './operations/health.controller.js';
 import { RestStreams } from './rest/rest-streams.js';
@@ -44,7 +46,14 @@ export class ServerModule {
           drainMs: DRAIN_MS,
         }),
       ],
-      controllers: [JsonRpcController, AgentCardController, RestTasksController, HealthController],
+      controllers: [
+        JsonRpcController,
+        AgentCardController,
+        RestTasksController,
+        TasksController,
+        TaskHistoryController,
+        HealthController,
+      ],
       providers: [
         A2aOperations,
         HeldRequests,

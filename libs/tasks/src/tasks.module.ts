@@ -6,6 +6,7 @@ import { CancelPolicy, CancelTaskHandler } from './cancel-task.command.js';
 import { GetTaskHandler } from './get-task.query.js';
 import { ListTasksHandler } from './list-tasks.query.js';
 import { PageTokens } from './page-token.js';
+import { READ_HISTORY_HANDLERS } from './read-history.queries.js';
 import { SendMessageHandler } from './send-message.command.js';
 import { TaskReader } from './task-reader.js';
 import { TaskStreams } from './task-streams.js';
@@ -40,6 +41,7 @@ export class TasksModule {
         CancelTaskHandler,
         GetTaskHandler,
         ListTasksHandler,
+        ...READ_HISTORY_HANDLERS,
       ],
       exports: [...services, CqrsModule],
     };

@@ -20,3 +20,4 @@ export * from './version.js';
 export * as v1 from './v1/index.js';
 export * as v03 from './v03/index.js';
 export * as rest from './rest/index.js';
+export * as native from './native/index.js';

@@ -1,0 +1,49 @@
+import { ReadDeliveries, ReadDeliveryParts, ReadEvents, ReadMessages, ReadRuns } from '@app/tasks';
+import { native } from '@app/wire';
+import { Controller, Get, Param, Query, Req } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { type EdgeRequest, principalOf } from '../edge/caller.js';
+
+type QueryString = Record<string, unknown>;
+
+/** The native API of one task's record: everything, paged, that the bounded views leave out. */
+@Controller('api/tasks/:id')
+export class TaskHistoryController {
+  constructor(private readonly queries: QueryBus) {}
+
+  @Get('events')
+  async events(@Req() request: EdgeRequest, @Param('id') id: string, @Query() query: QueryString) {
+    const page = await this.queries.execute(new ReadEvents(principalOf(request), id, native.decodePage(query)));
+    return native.encodePage('events', { ...page, items: page.items.map(native.encodeEvent) });
+  }
+
+  @Get('messages')
+  async messages(@Req() request: EdgeRequest, @Param('id') id: string, @Query() query: QueryString) {
+    const page = native.decodePage(query);
+    return native.encodePage('messages', await this.queries.execute(new ReadMessages(principalOf(request), id, page)));
+  }
+
+  @Get('deliveries')
+  async deliveries(@Req() request: EdgeRequest, @Param('id') id: string, @Query() query: QueryString) {
+    const page = native.decodePage(query);
+    const read = new ReadDeliveries(principalOf(request), id, page);
+    return native.encodePage('deliveries', await this.queries.execute(read));
+  }
+
+  @Get('deliveries/:artifactId/parts')
+  async parts(
+    @Req() request: EdgeRequest,
+    @Param('id') id: string,
+    @Param('artifactId') artifactId: string,
+    @Query() query: QueryString,
+  ) {
+    const read = new ReadDeliveryParts(principalOf(request), id, artifactId, native.decodePage(query));
+    return native.encodePage('parts', await this.queries.execute(read));
+  }
+
+  @Get('runs')
+  async runs(@Req() request: EdgeRequest, @Param('id') id: string, @Query() query: QueryString) {
+    const page = native.decodePage(query);
+    return native.encodePage('runs', await this.queries.execute(new ReadRuns(principalOf(request), id, page)));
+  }
+}

@@ -1,0 +1,59 @@
+import type { Actor, JsonObject, RecordedEvent, TaskView } from '@app/domain';
+
+/** An event as the native API shows it: facts, content, actor, and what proves that it is unaltered. */
+export function encodeEvent({
+  event,
+  stored,
+  actor,
+  unreadable,
+}: {
+  readonly event: RecordedEvent;
+  readonly stored: {
+    readonly event_id: string;
+    readonly schema_version: number;
+    readonly command_id: string;
+    readonly causation_id: string | null;
+    readonly protocol_version: string | null;
+    readonly trace_parent: string | null;
+    readonly previous_hash: Buffer;
+    readonly hash: Buffer;
+    readonly position: string;
+  };
+  readonly actor: Actor;
+  readonly unreadable?: true;
+}): JsonObject {
+  const { type, version, recordedAt, facts, content } = event;
+  return {
+    version,
+    type,
+    recordedAt,
+    actor: { ...actor },
+    facts: { ...facts } as unknown as JsonObject,
+    ...(content === undefined ? {} : { content: { ...content } as unknown as JsonObject }),
+    ...(unreadable === undefined ? {} : { unreadable }),
+    eventId: stored.event_id,
+    schemaVersion: stored.schema_version,
+    commandId: stored.command_id,
+    causationId: stored.causation_id,
+    protocolVersion: stored.protocol_version,
+    traceParent: stored.trace_parent,
+    previousHash: stored.previous_hash.toString('hex'),
+    hash: stored.hash.toString('hex'),
+    position: stored.position,
+  };
+}
+
+/** A task with everything that its state says, in the domain's own words. */
+export function encodeTask({ taskId, state, statusMessage, history, artifacts, truncated }: TaskView): JsonObject {
+  const { run, clientMessages, ...facts } = state;
+  return {
+    id: taskId,
+    ...(facts as unknown as JsonObject),
+    clientMessages: clientMessages.count,
+    run: run === null ? null : { ...run, artifacts: [...run.artifacts] },
+    ...(statusMessage === undefined ? {} : { statusMessage: statusMessage as unknown as JsonObject }),
+    history: history as unknown as JsonObject[],
+    artifacts: artifacts as unknown as JsonObject[],
+    ...(truncated === undefined ? {} : { truncated }),
+  };
+}
