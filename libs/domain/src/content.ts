@@ -1,3 +1,5 @@
+import { BOUNDS } from './bounds.js';
+
 /** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
@@ -44,6 +46,8 @@ export interface ArtifactContent {
 export interface EventContent {
   message?: Message;
   artifact?: ArtifactContent;
+  /** Where a webhook is told. Its secrets are no part of the record. */
+  push?: { url: string };
 }
 
 /** The text parts of a message, joined by line breaks: what most agents read. */
@@ -54,4 +58,37 @@ export function textOf(message: Pick<Message, 'parts'>): string {
 /** Length in bytes of a value as UTF-8 JSON: the unit of every size bound. */
 export function encodedBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
+}
+
+/**
+ * Why a stored value is not content that a view can show: it is not what `EventContent` says, or nested deeper than any
+ * request may be. Null when it can be shown.
+ */
+export function contentProblem(stored: unknown): 'malformed' | 'too-deep' | null {
+  if (!isRecord(stored)) return 'malformed';
+  if (!isWithinDepth(stored, BOUNDS.jsonDepth)) return 'too-deep';
+  const { message, artifact } = stored;
+  if (message !== undefined && !(isRecord(message) && isMessage(message))) return 'malformed';
+  if (artifact !== undefined && !(isRecord(artifact) && isParts(artifact['parts']))) return 'malformed';
+  return null;
+}
+
+type Unknown = Record<string, unknown>;
+
+const isRecord = (value: unknown): value is Unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isMessage = ({ messageId, role, parts }: Unknown): boolean =>
+  typeof messageId === 'string' && (role === 'user' || role === 'agent') && isParts(parts);
+
+const isParts = (parts: unknown): boolean =>
+  Array.isArray(parts) &&
+  parts.length > 0 &&
+  parts.every(
+    (part) => isRecord(part) && ['text', 'raw', 'url', 'data'].filter((kind) => part[kind] !== undefined).length === 1,
+  );
+
+function isWithinDepth(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((member) => isWithinDepth(member, depth - 1));
 }

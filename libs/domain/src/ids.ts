@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { BOUNDS } from './bounds.js';
 
 /**
  * An id that any replica derives from the same names: the first 16 bytes of SHA-256 over the length-prefixed names, as a
@@ -31,3 +32,7 @@ export const eventIdOf = (tenantId: string, taskId: string, commandId: string, o
   derivedId('event', tenantId, taskId, commandId, ordinal);
 
 export const newId = (): string => randomUUID();
+
+/** Whether a value is an id that a client could have sent: printable and bounded. */
+export const isPrintableId = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= BOUNDS.idLength && /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(value);

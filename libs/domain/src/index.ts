@@ -7,5 +7,7 @@ export * from './principal.js';
 export * from './task.commands.js';
 export * from './task.decide.js';
 export * from './task.events.js';
+export * from './task.fold.js';
 export * from './task.state.js';
 export * from './task.view.js';
+export * from './view-bounds.js';

@@ -211,11 +211,9 @@ export class Run {
     if (events[0]?.version === 1) {
       const fold = new TaskFold(tenantId, taskId);
       for (const event of events) fold.add(event);
-      return [...fold.view().history];
+      return fold.messages();
     }
-    const view = await this.services.reader.view(tenantId, taskId, { artifacts: false });
-    if (view === null) throw new Error(`task ${taskId} is gone`);
-    return view.statusMessage === undefined ? [...view.history] : [...view.history, view.statusMessage];
+    return this.services.reader.conversation(tenantId, taskId);
   }
 
   private artifact(input: ArtifactInput): RunOutput {

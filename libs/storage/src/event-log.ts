@@ -1,12 +1,15 @@
 import {
   type Actor,
+  contentProblem,
   EVENT_SCHEMA_VERSION,
   type EventContent,
   eventIdOf,
   evolve,
+  type MissingContent,
   type RecordedEvent,
   type TaskEvent,
   type TaskState,
+  withUsableContext,
 } from '@app/domain';
 import { ContentCipher, type TaskKey } from './content-cipher.js';
 import type { Database, Executor } from './database.js';
@@ -14,6 +17,7 @@ import { APPEND_EVENTS, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.s
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
 import type { EventTable } from './schema.js';
 import type { ServerSecret } from './secret.js';
+import { type PushRows, WebhookCipher } from './webhook-cipher.js';
 
 /** The end of a stream: what the next append builds on. */
 export interface StreamHead {
@@ -71,6 +75,8 @@ export interface Append {
   /** The state after the events. */
   readonly state: TaskState;
   readonly rows: ReadModelRows;
+  /** Absent when the task has no webhooks. */
+  readonly pushes?: PushRows;
   /** RFC 3339, UTC, milliseconds. */
   readonly recordedAt: string;
   readonly actor: Actor;
@@ -99,6 +105,9 @@ export type AppendResult =
 
 const FACTS_PAGE = 1_000;
 
+/** How often stored content was passed over, and why. */
+export type SkippedContent = Record<'corrupt' | 'malformed' | 'too-deep' | 'too-large' | 'invalid-context', number>;
+
 /** An event as stored. */
 export type StoredEvent = Omit<EventTable, 'facts' | 'position' | 'transaction_id'> & {
   facts: string;
@@ -108,6 +117,10 @@ export type StoredEvent = Omit<EventTable, 'facts' | 'position' | 'transaction_i
 
 /** The append-only log of every stream. Nothing else writes events. */
 export class EventLog {
+  /** Counted for `/metrics`: each is a record that someone spoiled. */
+  readonly skipped: SkippedContent = { corrupt: 0, malformed: 0, 'too-deep': 0, 'too-large': 0, 'invalid-context': 0 };
+  /** Reads the targets of webhooks. */
+  readonly webhooks: WebhookCipher;
   private readonly cipher: ContentCipher;
 
   constructor(
@@ -115,6 +128,7 @@ export class EventLog {
     secret: ServerSecret,
   ) {
     this.cipher = new ContentCipher(secret);
+    this.webhooks = new WebhookCipher(secret);
   }
 
   /**
@@ -165,6 +179,7 @@ export class EventLog {
           JSON.stringify(state),
           JSON.stringify(append.rows),
           append.leaseMs,
+          append.pushes === undefined ? null : JSON.stringify(this.webhooks.rows(append.pushes, key, append)),
         ],
         executor,
       );
@@ -214,7 +229,11 @@ export class EventLog {
     taskId: string,
     row: { state: TaskState; head_hash: Buffer; wrapped_key: Buffer | null },
   ): StreamHead {
-    return { state: row.state, hash: row.head_hash, key: this.unwrap(tenantId, taskId, row.wrapped_key) };
+    return {
+      state: this.stateOf(tenantId, taskId, row.state),
+      hash: row.head_hash,
+      key: this.unwrap(tenantId, taskId, row.wrapped_key),
+    };
   }
 
   /** Events of one stream after a version, in order, at most `limit`, their content readable. */
@@ -243,11 +262,16 @@ export class EventLog {
   }
 
   /**
-   * The state of a stream as of a version (time travel): the fold of its facts, read in pages. Null when the stream has
-   * no such version.
+   * The state of a stream as of a version (time travel): the fold of its facts, read in pages, from an earlier state if
+   * there is one. Null when the stream has no such version.
    */
-  async stateAt(tenantId: string, taskId: string, version: number): Promise<TaskState | null> {
-    let state: TaskState | null = null;
+  async stateAt(
+    tenantId: string,
+    taskId: string,
+    version: number,
+    from: TaskState | null = null,
+  ): Promise<TaskState | null> {
+    let state = from;
     while ((state?.version ?? 0) < version) {
       const after: number = state?.version ?? 0;
       const rows = await this.database.run<
@@ -262,26 +286,55 @@ export class EventLog {
     return state;
   }
 
-  /** A stored event with its content readable; without it when the key is gone. Throws when the content was altered. */
+  /** A stored event with its content, or why it is `missing`: a record that someone spoiled still shows the rest of it. */
   open(
     stored: Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'version' | 'recorded_at'>,
     key: TaskKey | null,
   ): RecordedEvent {
-    const content =
-      stored.content === null || key === null
-        ? undefined
-        : (this.cipher.decrypt(key, stored.event_id, stored.content) as EventContent);
     return {
       type: stored.type,
       facts: JSON.parse(stored.facts) as unknown,
-      ...(content === undefined ? {} : { content }),
+      ...(stored.content === null ? {} : this.contentOf(stored.event_id, stored.content, key)),
       version: stored.version,
       recordedAt: stored.recorded_at.toISOString(),
     } as RecordedEvent;
   }
 
+  /** The state of a task as stored; a context id that cannot be one is replaced. */
+  stateOf(tenantId: string, taskId: string, stored: TaskState): TaskState {
+    const state = withUsableContext(tenantId, taskId, stored);
+    if (state !== stored) this.skipped['invalid-context'] += 1;
+    return state;
+  }
+
+  /** Null when the key is gone, or is not one that this server's secret wrapped. */
   unwrap(tenantId: string, taskId: string, wrapped: Buffer | null): TaskKey | null {
-    return wrapped === null ? null : this.cipher.unwrap(tenantId, taskId, wrapped);
+    try {
+      return wrapped === null ? null : this.cipher.unwrap(tenantId, taskId, wrapped);
+    } catch {
+      this.skipped.corrupt += 1;
+      return null;
+    }
+  }
+
+  private contentOf(
+    eventId: string,
+    stored: Buffer,
+    key: TaskKey | null,
+  ): { content: EventContent } | { missing: MissingContent } {
+    if (key === null) return { missing: 'erased' };
+    const skip = (why: keyof SkippedContent): { missing: MissingContent } => {
+      this.skipped[why] += 1;
+      return { missing: 'unreadable' };
+    };
+    let content: unknown;
+    try {
+      content = this.cipher.decrypt(key, eventId, stored);
+    } catch {
+      return skip('corrupt');
+    }
+    const problem = contentProblem(content);
+    return problem === null ? { content: content as EventContent } : skip(problem);
   }
 
   private seal(append: Append, key: TaskKey | null, expected: number) {

@@ -1,11 +1,11 @@
 import {
   BOUNDS,
-  encodedBytes,
   invalidField,
   type Principal,
   type TaskState,
   type TaskStatus,
   type TaskView,
+  viewBytes,
 } from '@app/domain';
 import { EventLog, type Schema } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
@@ -47,13 +47,11 @@ export class ListTasks extends Query<TaskPage> {
 
 interface PageRow {
   total: string;
+  nth: string;
   task_id: string | null;
   state: TaskState;
   wrapped_key: Buffer | null;
 }
-
-/** Tasks whose content is read at once: small, so that a page of large tasks never stands in memory whole. */
-const BATCH = 5;
 
 @QueryHandler(ListTasks)
 export class ListTasksHandler implements IQueryHandler<ListTasks> {
@@ -72,11 +70,10 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     const after = request.pageToken ? this.tokens.open(request.pageToken, boundTo) : null;
     const rows = await this.page(principal, request, after, pageSize + 1);
     const totalSize = Number(rows[0]?.total ?? 0);
-    const found = rows.flatMap((row): TaskRow[] => {
-      if (row.task_id === null) return [];
-      const { tenantId } = principal;
-      return [{ taskId: row.task_id, state: row.state, key: this.log.unwrap(tenantId, row.task_id, row.wrapped_key) }];
-    });
+    const found = rows
+      .flatMap(({ task_id, ...row }) => (task_id === null ? [] : [{ task_id, ...row }]))
+      .sort((a, b) => Number(a.nth) - Number(b.nth))
+      .map((row) => this.reader.rowOf(principal.tenantId, row));
     const tasks = await this.withinBudget(principal, request, found.slice(0, pageSize));
     const last = tasks.at(-1);
     const nextPageToken =
@@ -86,7 +83,10 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     return { tasks, nextPageToken, pageSize, totalSize };
   }
 
-  /** One statement, hence one snapshot: the exact total and at most one page. */
+  /**
+   * One statement, hence one snapshot: the exact total and at most one page. Both are read from the index alone; only the
+   * tasks of the page are looked up. The rows come with their place, because a sort for their order would be one more step.
+   */
   private async page(principal: Principal, request: ListTasksRequest, after: PagePosition | null, limit: number) {
     const { kysely } = this.log.database;
     const filtered = () =>
@@ -98,42 +98,37 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
       .$if(after !== null, (query) =>
         query.where(sql<boolean>`(t.status_at, t.task_id) < (${after?.statusAt}::timestamptz, ${after?.taskId})`),
       )
-      .leftJoin('task_key as k', (join) =>
-        join.onRef('k.tenant_id', '=', 't.tenant_id').onRef('k.task_id', '=', 't.task_id'),
-      )
-      .select(['t.task_id', 't.state', 'k.wrapped_key', 't.status_at'])
+      .select([
+        't.tenant_id',
+        't.task_id',
+        sql`row_number() over (order by t.status_at desc, t.task_id desc)`.as('nth'),
+      ])
       .orderBy('t.status_at', 'desc')
       .orderBy('t.task_id', 'desc')
       .limit(limit);
     const total = filtered().select((eb) => eb.fn.countAll().as('total'));
     const { rows } = await sql<PageRow>`
-      select c.total, p.task_id, p.state, p.wrapped_key
-      from (${total}) c left join lateral (${page}) p on true
-      order by p.status_at desc, p.task_id desc`.execute(kysely);
+      select c.total, p.nth, p.task_id, t.state, k.wrapped_key
+      from (${total}) c
+      left join (${page}) p on true
+      left join task t on t.tenant_id = p.tenant_id and t.task_id = p.task_id
+      left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id`.execute(kysely);
     return rows;
   }
 
-  /** The tasks that fit one page: it ends before the task that would cross a budget, but never before its first. */
+  /** The tasks that fit one page: it ends before the task that would cross a budget. One task always fits. */
   private async withinBudget(principal: Principal, request: ListTasksRequest, rows: readonly TaskRow[]) {
     const { historyLength = 0, includeArtifacts: artifacts = false } = request;
     const tasks: TaskView[] = [];
     const used = { bytes: 0, artifacts: 0, parts: 0 };
-    for (let at = 0; at < rows.length; at += BATCH) {
-      const views = await this.reader.views(principal.tenantId, rows.slice(at, at + BATCH), {
-        historyLength,
-        artifacts,
-      });
-      for (const view of views) {
-        used.bytes += encodedBytes([view.history, view.artifacts, view.statusMessage]) + 512;
-        used.artifacts += view.artifacts.length;
-        used.parts += view.artifacts.reduce((sum, artifact) => sum + artifact.parts.length, 0);
-        const over =
-          used.bytes > BOUNDS.pageBytes ||
-          used.artifacts > BOUNDS.pageArtifacts ||
-          used.parts > BOUNDS.pageArtifactParts;
-        if (over && tasks.length > 0) return tasks;
-        tasks.push(view);
-      }
+    for await (const view of this.reader.viewsOneByOne(principal.tenantId, rows, { historyLength, artifacts })) {
+      used.bytes += viewBytes(view);
+      used.artifacts += view.artifacts.length;
+      used.parts += view.artifacts.reduce((sum, artifact) => sum + artifact.parts.length, 0);
+      const over =
+        used.bytes > BOUNDS.pageBytes || used.artifacts > BOUNDS.pageArtifacts || used.parts > BOUNDS.pageArtifactParts;
+      if (over) break;
+      tasks.push(view);
     }
     return tasks;
   }

@@ -64,10 +64,7 @@ export class TaskFollower {
         ...(historyLength === undefined ? {} : { historyLength }),
       });
     }
-    const view = this.fold.view();
-    return historyLength === undefined
-      ? view
-      : { ...view, history: historyLength === 0 ? [] : view.history.slice(-historyLength) };
+    return this.fold.view(historyLength);
   }
 
   close(): void {

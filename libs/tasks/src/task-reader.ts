@@ -1,14 +1,19 @@
 import {
-  type ArtifactContent,
-  type ArtifactView,
   BOUNDS,
-  joinChunks,
+  boundView,
+  prefixWithin,
   type Message,
+  type RecordedEvent,
+  saidIn,
+  type SizedArtifact,
+  type SizedMessage,
   type TaskState,
   type TaskView,
+  type WholeTask,
+  withChunk,
 } from '@app/domain';
 import type { EventLog, StoredEvent, TaskKey } from '@app/storage';
-import { LOAD_CONTENT, LOAD_TASKS } from './task-view.statements.js';
+import { LOAD_CONTENT, LOAD_SIZES, LOAD_TASKS } from './task-view.statements.js';
 
 /** How much of a task to read. Absent `historyLength`: all of the history within its bounds. */
 export interface ViewOptions {
@@ -22,12 +27,32 @@ export interface TaskRow {
   readonly key: TaskKey | null;
 }
 
-type ContentRow = Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'version' | 'recorded_at'> & {
+/** A row of `LOAD_CONTENT`. The columns of the event are null when it was not worth reading. */
+type ContentRow = {
   task_id: string;
-  kind: 'status' | 'message' | 'chunk';
+  kind: 'status' | 'message' | 'artifact' | 'chunk';
   artifact_id: string;
-  started_version: number;
-};
+  /** Sums are 64-bit integers, which arrive as text. */
+  bytes: string | null;
+  parts: string | null;
+  of_all: string;
+  too_large: boolean | null;
+  version: number | null;
+} & Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'recorded_at'>;
+
+/** What is read beside the tasks' own bounds. */
+interface Limits {
+  readonly messages: number;
+  readonly messageBytes: number;
+  readonly artifacts: number;
+}
+
+/** Of the messages that can be shown at all. */
+const ALL_MESSAGES = BOUNDS.agentMessages + BOUNDS.clientMessages;
+/** Content of several tasks that is in memory at once. */
+const BATCH_BYTES = BOUNDS.pageBytes;
+/** Stored content has at most this much more than its JSON: the nonce and tag of its encryption. */
+const SEAL_BYTES = 64;
 
 /** Reads tasks from the read models: their rows, and through the pointers what a bounded view shows of the log. */
 export class TaskReader {
@@ -38,11 +63,16 @@ export class TaskReader {
       LOAD_TASKS,
       [tenantId, taskIds],
     );
-    return rows.map((row) => ({
+    return rows.map((row) => this.rowOf(tenantId, row));
+  }
+
+  /** A row that someone else's statement read. */
+  rowOf(tenantId: string, row: { task_id: string; state: TaskState; wrapped_key: Buffer | null }): TaskRow {
+    return {
       taskId: row.task_id,
-      state: row.state,
+      state: this.log.stateOf(tenantId, row.task_id, row.state),
       key: this.log.unwrap(tenantId, row.task_id, row.wrapped_key),
-    }));
+    };
   }
 
   /** One task, or null. */
@@ -53,54 +83,131 @@ export class TaskReader {
 
   /** Views of several tasks in the order of their rows, with one statement for all of their content. */
   async views(tenantId: string, rows: readonly TaskRow[], options: ViewOptions): Promise<TaskView[]> {
-    if (rows.length === 0) return [];
-    const content = await this.log.database.run<ContentRow>(LOAD_CONTENT, [
-      tenantId,
-      rows.map((row) => row.taskId),
-      rows.map((row) => row.state.version),
-      rows.map((row) => row.state.statusMessage),
-      options.historyLength ?? BOUNDS.agentMessages + BOUNDS.clientMessages,
-      BOUNDS.agentMessages,
-      BOUNDS.agentHistoryBytes + BOUNDS.clientHistoryBytes,
-      options.artifacts ? BOUNDS.taskArtifacts : 0,
-      BOUNDS.taskBytes,
-    ]);
-    const byTask = new Map<string, ContentRow[]>();
-    for (const row of content) {
-      const list = byTask.get(row.task_id) ?? [];
-      list.push(row);
-      byTask.set(row.task_id, list);
-    }
-    return rows.map((row) => this.assemble(tenantId, row, byTask.get(row.taskId) ?? []));
+    const { historyLength = ALL_MESSAGES, artifacts } = options;
+    const tasks = await this.read(tenantId, rows, {
+      messages: historyLength,
+      messageBytes: BOUNDS.taskBytes,
+      artifacts: artifacts ? BOUNDS.taskArtifacts : 0,
+    });
+    return tasks.map((task) => boundView(task, options.historyLength));
   }
 
-  private assemble(tenantId: string, row: TaskRow, content: readonly ContentRow[]): TaskView {
-    const history: Message[] = [];
-    const artifacts = new Map<string, { startedAt: number; artifact: ArtifactContent }>();
-    let statusMessage: Message | undefined;
+  /** The same views one by one, for tasks that may be many and large: never much more is read than is asked for next. */
+  async *viewsOneByOne(tenantId: string, rows: readonly TaskRow[], options: ViewOptions): AsyncGenerator<TaskView> {
+    const sizes = await this.sizes(tenantId, rows, options);
+    for (let first = 0; first < rows.length;) {
+      const batch = rows.slice(first);
+      const batched = Math.max(
+        1,
+        prefixWithin(
+          batch.map(({ taskId }) => ({ bytes: sizes.get(taskId)! })),
+          BATCH_BYTES,
+        ),
+      );
+      yield* await this.views(tenantId, batch.slice(0, batched), options);
+      first += batched;
+    }
+  }
+
+  private async sizes(tenantId: string, rows: readonly TaskRow[], options: ViewOptions): Promise<Map<string, number>> {
+    const sizes = await this.log.database.run<{ task_id: string; bytes: string }>(LOAD_SIZES, [
+      ...placesOf(tenantId, rows),
+      options.historyLength ?? ALL_MESSAGES,
+      options.artifacts,
+    ]);
+    return new Map(sizes.map(({ task_id: taskId, bytes }) => [taskId, Math.min(Number(bytes), BOUNDS.taskBytes)]));
+  }
+
+  /** Everything said in a task, oldest first, as its agent is told: more than any answer shows, and not without end. */
+  async conversation(tenantId: string, taskId: string): Promise<Message[]> {
+    const [task] = await this.read(tenantId, await this.rows(tenantId, [taskId]), {
+      messages: ALL_MESSAGES,
+      messageBytes: BOUNDS.agentHistoryBytes + BOUNDS.clientHistoryBytes,
+      artifacts: 0,
+    });
+    if (task === undefined) throw new Error(`task ${taskId} is gone`);
+    const said = task.statusMessage === undefined ? task.history : [...task.history, task.statusMessage];
+    return said.flatMap(({ message }) => message ?? []);
+  }
+
+  private async read(tenantId: string, rows: readonly TaskRow[], limits: Limits): Promise<WholeTask[]> {
+    if (rows.length === 0) return [];
+    const content = await this.log.database.run<ContentRow>(LOAD_CONTENT, [
+      ...placesOf(tenantId, rows),
+      limits.messages,
+      BOUNDS.agentMessages,
+      limits.messageBytes,
+      limits.artifacts,
+      BOUNDS.taskBytes,
+      limits.messageBytes + SEAL_BYTES,
+    ]);
+    const byTask = new Map<string, ContentRow[]>(rows.map((row) => [row.taskId, []]));
+    for (const row of content) byTask.get(row.task_id)!.push(row);
+    return rows.map((row) => this.assemble(tenantId, row, byTask.get(row.taskId)!));
+  }
+
+  private assemble(tenantId: string, row: TaskRow, content: readonly ContentRow[]): WholeTask {
+    const history: SizedMessage[] = [];
+    const artifacts = new Map<string, SizedArtifact>();
+    let statusMessage: SizedMessage | null = null;
+    let historyCount = 0;
+    let artifactCount = 0;
     for (const stored of content) {
-      const opened = this.log.open(stored, row.key).content;
-      if (stored.kind === 'status') statusMessage = opened?.message;
-      else if (stored.kind === 'message') {
-        if (opened?.message !== undefined) history.push(opened.message);
-      } else {
-        const chunk = opened?.artifact ?? { parts: [] };
-        const before = artifacts.get(stored.artifact_id);
-        artifacts.set(stored.artifact_id, {
-          startedAt: stored.started_version,
-          artifact: before === undefined ? chunk : joinChunks(before.artifact, chunk),
-        });
+      const { artifact_id: artifactId } = stored;
+      switch (stored.kind) {
+        case 'status':
+          statusMessage = saidIn(row.taskId, this.open(row, stored));
+          break;
+        case 'message':
+          historyCount = Number(stored.of_all);
+          history.push(stored.version === null ? unread(stored) : saidIn(row.taskId, this.open(row, stored))!);
+          break;
+        case 'artifact': {
+          artifactCount = Number(stored.of_all);
+          const size = { bytes: Number(stored.bytes), parts: Number(stored.parts) };
+          artifacts.set(artifactId, { artifactId, ...size, artifact: { parts: [] } });
+          break;
+        }
+        case 'chunk': {
+          const before = artifacts.get(artifactId)!;
+          const { content: opened, missing } = this.open(row, stored);
+          artifacts.set(artifactId, { ...before, ...withChunk(before, opened?.artifact, missing) });
+        }
       }
     }
     return {
       tenantId,
       taskId: row.taskId,
       state: row.state,
-      ...(statusMessage === undefined ? {} : { statusMessage }),
+      ...(statusMessage === null ? {} : { statusMessage }),
       history,
-      artifacts: [...artifacts]
-        .sort(([, a], [, b]) => a.startedAt - b.startedAt)
-        .map(([artifactId, { artifact }]): ArtifactView => ({ artifactId, ...artifact })),
+      historyCount,
+      artifacts: [...artifacts.values()],
+      artifactCount,
     };
   }
+
+  private open(row: TaskRow, stored: ContentRow): RecordedEvent {
+    const event = this.log.open({ ...stored, version: stored.version! }, row.key);
+    if (stored.too_large !== true) return event;
+    // Its facts told how large it is, unless someone spoiled the record.
+    if ('bytes' in event.facts && (event.facts.bytes ?? 0) <= BOUNDS.taskBytes) this.log.skipped['too-large'] += 1;
+    return { ...event, missing: 'unreadable' };
+  }
 }
+
+/** The first parameters of the statements: which tasks, and as of which versions. */
+const placesOf = (tenantId: string, rows: readonly TaskRow[]) => [
+  tenantId,
+  rows.map((row) => row.taskId),
+  rows.map((row) => row.state.version),
+  rows.map((row) => row.state.statusMessage),
+];
+
+/** The first message beyond the bytes that are read: no view shows it, but it counts. */
+const unread = ({ bytes }: ContentRow): SizedMessage => ({
+  messageId: '',
+  role: 'user',
+  bytes: Number(bytes),
+  message: null,
+});

@@ -8,49 +8,81 @@ export const LOAD_TASKS: NamedStatement = {
 };
 
 /**
- * What a bounded view of each task shows, in one statement for any number of tasks: the status message; of each role's
- * messages the newest, up to a count and a number of bytes; and of the newest artifacts the chunks up to a number of
- * bytes. The pointers are chosen in the read models, so that the log is read by primary key for these alone.
+ * What bounded views are made of, in one statement for any number of tasks: rows of kind `status` (the status message),
+ * `message` (each other message, newest first), `artifact` (the newest, with the size of each) and `chunk` (of those).
+ * The read models say which; the log is read by primary key, and only for what fits: content beyond $7 or $9, counted
+ * from the newest message or the oldest artifact, stays there, and so does one content larger than $10.
  *
- * $1 tenant, $2 task ids, $3 versions of the tasks, $4 versions of their status messages, $5 messages (null: no limit
- * but the bounds), $6 agent messages, $7 bytes of messages, $8 artifacts, $9 bytes of chunks.
+ * $1 tenant, $2 task ids, $3 versions of the tasks, $4 versions of their status messages, $5 messages, $6 agent messages,
+ * $7 bytes of messages, $8 artifacts, $9 bytes of artifacts, $10 stored bytes of one content.
  */
 export const LOAD_CONTENT: NamedStatement = {
   name: 'load_content',
-  text: `select w.task_id, p.kind, p.artifact_id, p.started_version, e.version, e.event_id, e.type, e.facts::text as facts,
-      e.content, e.recorded_at, p.left_out
+  text: `select w.task_id, p.kind, p.artifact_id, p.bytes, p.parts, p.of_all, e.version, e.event_id, e.type,
+      e.facts::text as facts, e.recorded_at, octet_length(e.content) > $10 as too_large,
+      case when octet_length(e.content) <= $10 then e.content end as content
     from unnest($2::text[], $3::integer[], $4::integer[]) as w (task_id, version, status_message)
     cross join lateral (
       select 'status' as kind, w.status_message as version, null::text as artifact_id, null::integer as started_version,
-        0::bigint as left_out
+        null::bigint as bytes, null::bigint as parts, 0::bigint as of_all
       where w.status_message is not null
       union all
-      (select 'message', m.version, null, null, m.of_all - m.nth
+      (select 'message', case when m.total <= $7 then m.version end, null, null, m.bytes, null, m.of_all
        from (
-         select version, row_number() over newest as nth, count(*) over () as of_all, sum(bytes) over newest as total,
-           count(*) filter (where role = 'agent') over newest as nth_agent
-         from message
-         where tenant_id = $1 and task_id = w.task_id and version <= w.version
-           and version is distinct from w.status_message
-         window newest as (order by version desc)
-       ) m
-       where m.nth <= $5 and m.nth_agent <= $6 and m.total <= $7)
-      union all
-      (select 'chunk', c.version, c.artifact_id, c.started_version, c.left_out
-       from (
-         select c.version, c.artifact_id, c.started_version, a.left_out,
-           sum(c.bytes) over (order by c.started_version, c.version) as total
+         select n.*, sum(n.bytes) over (order by n.version desc) as total,
+           row_number() over (order by n.version desc) as nth
          from (
-           select artifact_id, max(started_version) as started_version, count(*) over () - $8 as left_out
-           from artifact_chunk
+           select version, role, bytes, count(*) over () as of_all,
+             count(*) filter (where role = 'agent') over (order by version desc) as nth_agent
+           from message
            where tenant_id = $1 and task_id = w.task_id and version <= w.version
-           group by artifact_id order by 2 desc limit $8
-         ) a
-         join artifact_chunk c on c.tenant_id = $1 and c.task_id = w.task_id and c.artifact_id = a.artifact_id
+             and version is distinct from w.status_message
+         ) n
+         where n.role = 'user' or n.nth_agent <= $6
+       ) m
+       where m.nth <= $5 and m.total - m.bytes <= $7)
+      union all
+      (select p.kind, p.version, a.artifact_id, a.started_version, a.bytes, a.parts, a.of_all
+       from (
+         select b.*, sum(b.bytes) over (order by b.started_version) as total
+         from (
+           select c.artifact_id, c.started_version, sum(c.bytes) as bytes, sum(c.parts) as parts, max(n.of_all) as of_all
+           from (
+             select artifact_id, max(started_version) as started_version, count(*) over () as of_all
+             from artifact_chunk
+             where tenant_id = $1 and task_id = w.task_id and version <= w.version and $8 > 0
+             group by artifact_id order by 2 desc limit $8
+           ) n
+           join artifact_chunk c on c.tenant_id = $1 and c.task_id = w.task_id and c.artifact_id = n.artifact_id
+             and c.started_version = n.started_version and c.version <= w.version
+           group by c.artifact_id, c.started_version
+         ) b
+       ) a
+       cross join lateral (
+         select 'artifact' as kind, null::integer as version
+         union all
+         select 'chunk', c.version from artifact_chunk c
+         where a.total <= $9 and c.tenant_id = $1 and c.task_id = w.task_id and c.artifact_id = a.artifact_id
            and c.started_version = a.started_version and c.version <= w.version
-       ) c
-       where c.total <= $9)
+       ) p)
     ) p
-    join event e on e.tenant_id = $1 and e.task_id = w.task_id and e.version = p.version
-    order by w.task_id, e.version`,
+    left join event e on e.tenant_id = $1 and e.task_id = w.task_id and e.version = p.version
+    order by w.task_id, p.started_version nulls first, e.version nulls first`,
+};
+
+/**
+ * At most how many bytes of content a view of each task reads, from the read models alone. Parameters 1 to 5 as above;
+ * $6 whether artifacts are read.
+ */
+export const LOAD_SIZES: NamedStatement = {
+  name: 'load_sizes',
+  text: `select w.task_id,
+      coalesce((select m.bytes from message m
+        where m.tenant_id = $1 and m.task_id = w.task_id and m.version = w.status_message), 0)
+      + coalesce((select sum(m.bytes) from (
+          select bytes from message where tenant_id = $1 and task_id = w.task_id and version <= w.version
+          order by version desc limit $5) m), 0)
+      + coalesce((select sum(c.bytes) from artifact_chunk c
+        where $6 and c.tenant_id = $1 and c.task_id = w.task_id and c.version <= w.version), 0) as bytes
+    from unnest($2::text[], $3::integer[], $4::integer[]) as w (task_id, version, status_message)`,
 };

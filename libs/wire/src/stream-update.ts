@@ -1,4 +1,5 @@
 import {
+  chunkToShow,
   hasOutcome,
   type ArtifactView,
   type Message,
@@ -49,7 +50,7 @@ export function updatesOf(
       return message === undefined ? [] : [{ type: 'message', ids, message }];
     case 'ArtifactPublished': {
       const { artifactId, append, last } = event.facts;
-      const artifact = { artifactId, ...(event.content?.artifact ?? { parts: [] }) };
+      const artifact = { artifactId, ...chunkToShow(taskId, artifactId, event.content?.artifact, event.missing) };
       return [{ type: 'artifact', ids, artifact, append, last }];
     }
     case 'MessageAccepted':
@@ -72,6 +73,8 @@ export function updatesOf(
     case 'CancelRequested':
     case 'RunLost':
     case 'RunRetried':
+    case 'PushConfigSet':
+    case 'PushConfigDeleted':
       return [];
   }
 }
