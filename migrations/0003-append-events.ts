@@ -77,7 +77,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       p_protocol text, p_trace text, p_recorded_at timestamptz, p_epoch integer, p_schema smallint,
       p_event_ids uuid[], p_types text[], p_facts text[], p_contents bytea[],
       p_previous_hash bytea, p_hashes bytea[],
-      p_status text, p_status_at timestamptz, p_state text, p_rows jsonb, p_lease_ms integer)
+      p_status text, p_status_at timestamptz, p_state text, p_rows jsonb, p_lease_ms integer, p_pushes jsonb)
     returns table (outcome text, receipt_task text, receipt_fingerprint bytea) language plpgsql as $$
     declare
       n integer := cardinality(p_event_ids);
@@ -139,6 +139,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
       -- 5. What is read from them.
       perform write_read_models(p_tenant, p_task, p_rows, p_lease_ms);
+
+      -- 6. What is told of them to webhooks: nothing at all for a task that has none.
+      if p_pushes is not null then
+        perform write_pushes(p_tenant, p_task, p_pushes);
+      end if;
       return query select 'appended', null::text, null::bytea;
     end $$`.execute(db);
 }

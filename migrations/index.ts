@@ -3,6 +3,7 @@ import * as eventLog from './0001-event-log.js';
 import * as readModels from './0002-read-models.js';
 import * as appendEvents from './0003-append-events.js';
 import * as access from './0004-access.js';
+import * as push from './0005-push.js';
 
 /** Forward only, in this order. A static map, so that the same code runs from source and from `dist`. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -10,4 +11,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0002-read-models': readModels,
   '0003-append-events': appendEvents,
   '0004-access': access,
+  '0005-push': push,
 };

@@ -21,4 +21,6 @@ export const BOUNDS = {
   jsonKeys: 20_000,
   jsonStringBytes: 1_400_000,
   idLength: 256,
+  /** Webhooks of one task. Each event is told to every one of them. */
+  pushConfigs: 20,
 } as const;

@@ -33,6 +33,14 @@ export type RunOutput =
   | { readonly type: 'canceled'; readonly message?: Message }
   | { readonly type: 'lost'; readonly reason: LossReason; readonly retry: Retry };
 
+/** A webhook that is to be told of a task, without its secrets: those bypass deciding and the record. */
+export interface PushTarget {
+  readonly configId: string;
+  /** Whose shapes it is told in. */
+  readonly protocolVersion: string;
+  readonly url: string;
+}
+
 /** What follows a lost run. `notBefore` already has the backoff and its jitter: randomness is an argument. */
 export interface Retry {
   readonly maxAttempts: number;
@@ -49,9 +57,10 @@ export type TaskCommand =
       readonly agent: string;
       readonly answered: boolean;
       readonly message: Message;
+      readonly push?: PushTarget;
       readonly claim?: Claim;
     }
-  | { readonly type: 'AddMessage'; readonly message: Message; readonly claim?: Claim }
+  | { readonly type: 'AddMessage'; readonly message: Message; readonly push?: PushTarget; readonly claim?: Claim }
   | { readonly type: 'ClaimRun'; readonly claim: Claim }
   | {
       readonly type: 'RecordRun';
@@ -69,4 +78,6 @@ export type TaskCommand =
       /** Presented by a holder under `holder-only`. */
       readonly holder?: Fence & { readonly worker: string };
     }
-  | { readonly type: 'EnforceCancel'; readonly now: string };
+  | { readonly type: 'EnforceCancel'; readonly now: string }
+  | { readonly type: 'SetPushConfig'; readonly push: PushTarget }
+  | { readonly type: 'DeletePushConfig'; readonly configId: string };

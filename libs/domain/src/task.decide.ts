@@ -1,7 +1,7 @@
 import { BOUNDS } from './bounds.js';
 import { encodedBytes, type Message } from './content.js';
 import { DomainError, invalidField } from './errors.js';
-import type { Claim, Fence, Retry, RunOutput, TaskCommand } from './task.commands.js';
+import type { Claim, Fence, PushTarget, Retry, RunOutput, TaskCommand } from './task.commands.js';
 import type { EventPlace, LossReason, TaskEvent, TaskEventFacts } from './task.events.js';
 import { activeRun, evolve, isInterrupted, isQueued, isTerminal, type TaskState } from './task.state.js';
 
@@ -17,12 +17,13 @@ export function decide(state: TaskState | null, taskId: string, command: TaskCom
     if (state !== null) throw new Error(`task ${taskId} exists already`);
     const { contextId, ring, owner, agent, answered } = command;
     const submitted: TaskEvent = { type: 'TaskSubmitted', facts: { contextId, ring, owner, agent, answered } };
-    return withClaim(null, [submitted, accepted(command.message)], command.claim, at);
+    const { message, push, claim } = command;
+    return withClaim(null, [submitted, ...pushesSet(null, push), accepted(message)], claim, at);
   }
   if (state === null) throw new DomainError('TaskNotFound', 'task not found', { taskId });
   switch (command.type) {
     case 'AddMessage':
-      return withClaim(state, addMessage(state, taskId, command.message), command.claim, at);
+      return withClaim(state, addMessage(state, taskId, command.message, command.push), command.claim, at);
     case 'ClaimRun':
       return isQueued(state) ? [started(state, command.claim)] : [];
     case 'RecordRun':
@@ -35,6 +36,12 @@ export function decide(state: TaskState | null, taskId: string, command: TaskCom
     case 'EnforceCancel':
       return state.cancelDeadline !== null && state.cancelDeadline <= command.now && !isTerminal(state.status)
         ? [{ type: 'TaskCanceled', facts: { reason: 'deadline' } }]
+        : [];
+    case 'SetPushConfig':
+      return pushesSet(state, command.push);
+    case 'DeletePushConfig':
+      return state.pushConfigs?.includes(command.configId)
+        ? [{ type: 'PushConfigDeleted', facts: { configId: command.configId } }]
         : [];
   }
 }
@@ -70,7 +77,7 @@ function accepted(message: Message): TaskEvent {
   };
 }
 
-function addMessage(state: TaskState, taskId: string, message: Message): TaskEvent[] {
+function addMessage(state: TaskState, taskId: string, message: Message, push?: PushTarget): TaskEvent[] {
   if (isTerminal(state.status)) {
     throw new DomainError('TaskEnded', `the task is ${state.status} and takes no more messages; start a new task`, {
       taskId,
@@ -90,7 +97,17 @@ function addMessage(state: TaskState, taskId: string, message: Message): TaskEve
       `the task's messages would exceed ${BOUNDS.clientHistoryBytes} bytes; start a new task`,
     );
   }
-  return [accepted(message)];
+  return [...pushesSet(state, push), accepted(message)];
+}
+
+function pushesSet(state: TaskState | null, push: PushTarget | undefined): TaskEvent[] {
+  if (push === undefined) return [];
+  const { configId, protocolVersion, url } = push;
+  const present = state?.pushConfigs ?? [];
+  if (present.length >= BOUNDS.pushConfigs && !present.includes(configId)) {
+    throw invalidField('pushConfig', `the task already has ${BOUNDS.pushConfigs} of them, its limit; delete one first`);
+  }
+  return [{ type: 'PushConfigSet', facts: { configId, protocolVersion }, content: { push: { url } } }];
 }
 
 function started(state: TaskState, { runId, worker }: Claim): TaskEvent {

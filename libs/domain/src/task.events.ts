@@ -37,6 +37,9 @@ export interface TaskEventFacts {
   TaskCanceled: AgentMessageFacts & { reason: 'idle' | 'agent' | 'deadline' | 'lease' | 'holder' };
   RunLost: { runId: string; reason: LossReason };
   RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string; counted: boolean };
+  /** A webhook hears of what comes after. The same id again replaces it. */
+  PushConfigSet: { configId: string; protocolVersion: string };
+  PushConfigDeleted: { configId: string };
 }
 
 interface RunFacts {

@@ -57,6 +57,8 @@ export interface TaskState {
   readonly answered: boolean;
   readonly clientMessages: { readonly count: number; readonly bytes: number; readonly lastVersion: number };
   readonly cancelDeadline: string | null;
+  /** Ids of its webhooks; absent when there are none. */
+  readonly pushConfigs?: readonly string[];
 }
 
 /** The run that holds the task now, if any. */
@@ -172,6 +174,16 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
         run: endRun('canceled'),
         cancelDeadline: null,
       };
+    case 'PushConfigSet': {
+      const others = (state.pushConfigs ?? []).filter((id) => id !== event.facts.configId);
+      // Its webhook hears of the work from now on, which a bare reply would take back.
+      return { ...state, answered: true, pushConfigs: [...others, event.facts.configId] };
+    }
+    case 'PushConfigDeleted': {
+      const { pushConfigs = [], ...rest } = state;
+      const left = pushConfigs.filter((id) => id !== event.facts.configId);
+      return left.length === 0 ? rest : { ...rest, pushConfigs: left };
+    }
     case 'RunLost':
       return { ...state, run: endRun('lost') };
     case 'RunRetried': {

@@ -16,21 +16,21 @@ export class ContentCipher {
 
   newKey(tenantId: string, taskId: string): TaskKey {
     const key = randomBytes(32);
-    return { key, wrapped: seal(this.wrappingKey, key, `${tenantId}/${taskId}`) };
+    return { key, wrapped: sealBytes(this.wrappingKey, key, `${tenantId}/${taskId}`) };
   }
 
   unwrap(tenantId: string, taskId: string, wrapped: Buffer): TaskKey {
-    return { key: open(this.wrappingKey, wrapped, `${tenantId}/${taskId}`), wrapped };
+    return { key: openBytes(this.wrappingKey, wrapped, `${tenantId}/${taskId}`), wrapped };
   }
 
   /** Content as stored: nonce, ciphertext, tag. Bound to its event, so that content cannot be moved between events. */
   encrypt(key: TaskKey, eventId: string, content: unknown): Buffer {
-    return seal(key.key, Buffer.from(JSON.stringify(content)), eventId);
+    return sealBytes(key.key, Buffer.from(JSON.stringify(content)), eventId);
   }
 
   /** Throws when the bytes are not what was stored for this event. */
   decrypt(key: TaskKey, eventId: string, stored: Buffer): unknown {
-    return JSON.parse(open(key.key, stored, eventId).toString());
+    return JSON.parse(openBytes(key.key, stored, eventId).toString());
   }
 
   private get wrappingKey(): Buffer {
@@ -38,13 +38,13 @@ export class ContentCipher {
   }
 }
 
-function seal(key: Buffer, plain: Buffer, context: string): Buffer {
+export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
   const nonce = randomBytes(NONCE);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-function open(key: Buffer, sealed: Buffer, context: string): Buffer {
+export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE)).setAAD(Buffer.from(context));
   decipher.setAuthTag(sealed.subarray(sealed.length - TAG));
   return Buffer.concat([decipher.update(sealed.subarray(NONCE, sealed.length - TAG)), decipher.final()]);

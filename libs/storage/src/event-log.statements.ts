@@ -5,7 +5,7 @@ export const APPEND_EVENTS: NamedStatement = {
   name: 'append_events',
   text: `select outcome, receipt_task, receipt_fingerprint from append_events(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-    $24::uuid[], $25::text[], $26::text[], $27::bytea[], $28, $29::bytea[], $30, $31, $32, $33::jsonb, $34)`,
+    $24::uuid[], $25::text[], $26::text[], $27::bytea[], $28, $29::bytea[], $30, $31, $32, $33::jsonb, $34, $35::jsonb)`,
 };
 
 /** The head of a stream, and, when asked for, what became of a message of this caller. */
@@ -18,7 +18,7 @@ export const LOAD_HEAD: NamedStatement = {
     where t.tenant_id = $1 and t.task_id = $2`,
 };
 
-const EVENT_COLUMNS = `e.tenant_id, e.task_id, e.version, e.event_id, e.type, e.schema_version, e.facts::text as facts, e.content,
+export const EVENT_COLUMNS = `e.tenant_id, e.task_id, e.version, e.event_id, e.type, e.schema_version, e.facts::text as facts, e.content,
     e.actor_subject, e.actor_role, e.command_id, e.command_fingerprint, e.causation_id, e.correlation_id,
     e.protocol_version, e.trace_parent, e.recorded_at, e.previous_hash, e.hash, e.position, e.transaction_id, e.epoch`;
 

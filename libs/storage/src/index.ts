@@ -1,5 +1,5 @@
 export * from './chain-verifier.js';
-export * from './content-cipher.js';
+export { ContentCipher, type TaskKey } from './content-cipher.js';
 export * from './data-directory.js';
 export * from './database.js';
 export * from './event-log.js';
@@ -12,3 +12,4 @@ export * from './secret.js';
 export * from './storage-error.js';
 export * from './task-wakeups.js';
 export * from './storage.module.js';
+export * from './webhook-cipher.js';

@@ -57,6 +57,29 @@ export interface Schema {
     lease_expires_at: Date | null;
     cancel_deadline: Date | null;
   };
+  push_config: {
+    tenant_id: string;
+    task_id: string;
+    config_id: string;
+    protocol_version: string;
+    sealed_target: Buffer;
+    origin_key: Buffer;
+    url_key: Buffer;
+    next_attempt_at: Date | null;
+    lease: string | null;
+  };
+  push_delivery: {
+    tenant_id: string;
+    task_id: string;
+    config_id: string;
+    version: number;
+    state: ColumnType<'pending' | 'delivered' | 'dead', string, string>;
+    attempts: number;
+    created_at: Date;
+    last_attempt_at: Date | null;
+    delivered_at: Date | null;
+    last_error: string | null;
+  };
   api_key: {
     tenant_id: string;
     key_id: string;

@@ -12,6 +12,8 @@ export interface TaskChange {
   readonly events?: readonly RecordedEvent[];
   /** The agent that has work waiting because of this change. */
   readonly queuedFor?: string;
+  /** Webhooks are to be told of it. */
+  readonly pushes?: boolean;
 }
 
 const CHANNEL = 'acta_task_changed';
@@ -22,7 +24,7 @@ const RECONNECT_MS = 1_000;
 const POLL_MS = 1_000;
 const POLL_ALONE_MS = 200;
 
-type Wire = [tenantId: string, taskId: string, version: number, queuedFor: string | null];
+type Wire = [tenantId: string, taskId: string, version: number, queuedFor: string | null, pushes: 0 | 1];
 
 /**
  * Tells whoever waits that a task has changed: at once within the process, and through a coalesced NOTIFY from one
@@ -36,6 +38,7 @@ export class TaskWakeups {
     { tenantId: string; taskId: string; subject: Subject<TaskChange>; seen: number }
   >();
   private readonly queuedSubject = new Subject<string>();
+  private readonly pushesSubject = new Subject<void>();
   private pending = new Map<string, Wire>();
   private client: pg.Client | null = null;
   private flushTimer: NodeJS.Timeout | null = null;
@@ -48,6 +51,9 @@ export class TaskWakeups {
   /** Names of agents for which work has been queued, here or elsewhere. */
   readonly queued: Observable<string> = this.queuedSubject.asObservable();
 
+  /** There is something to be told to a webhook, from here or elsewhere. */
+  readonly pushes: Observable<void> = this.pushesSubject.asObservable();
+
   /** Connects to the other processes. Without it only this process's own changes are heard. */
   async start(): Promise<void> {
     await this.connect();
@@ -57,9 +63,16 @@ export class TaskWakeups {
   /** Announces an append of this process. Call it once the append is committed. */
   publish(change: TaskChange): void {
     this.emit(change);
-    const { tenantId, taskId, version, queuedFor } = change;
+    const { tenantId, taskId, version, queuedFor, pushes } = change;
     const key = keyOf(tenantId, taskId);
-    this.pending.set(key, [tenantId, taskId, version, queuedFor ?? this.pending.get(key)?.[3] ?? null]);
+    const before = this.pending.get(key);
+    this.pending.set(key, [
+      tenantId,
+      taskId,
+      version,
+      queuedFor ?? before?.[3] ?? null,
+      pushes ? 1 : (before?.[4] ?? 0),
+    ]);
     this.flushTimer ??= setTimeout(() => void this.flush(), COALESCE_MS);
   }
 
@@ -93,6 +106,7 @@ export class TaskWakeups {
       watch.subject.next(change);
     }
     if (change.queuedFor !== undefined) this.queuedSubject.next(change.queuedFor);
+    if (change.pushes === true) this.pushesSubject.next();
   }
 
   private async flush(): Promise<void> {
@@ -143,8 +157,9 @@ export class TaskWakeups {
   private hear(payload: string): void {
     const [instance, ...changes] = JSON.parse(payload) as [string, ...Wire[]];
     if (instance === this.instance) return;
-    for (const [tenantId, taskId, version, queuedFor] of changes) {
-      this.emit({ tenantId, taskId, version, ...(queuedFor === null ? {} : { queuedFor }) });
+    for (const [tenantId, taskId, version, queuedFor, pushes] of changes) {
+      const told = pushes === 1 ? { pushes: true } : {};
+      this.emit({ tenantId, taskId, version, ...(queuedFor === null ? {} : { queuedFor }), ...told });
     }
   }
 

@@ -11,7 +11,17 @@ import {
   type TaskCommand,
   type TaskState,
 } from '@app/domain';
-import type { Append, AppendResult, EventLog, Executor, Receipt, StreamHead, TaskWakeups } from '@app/storage';
+import type {
+  Append,
+  AppendResult,
+  EventLog,
+  Executor,
+  Receipt,
+  StreamHead,
+  TaskWakeups,
+  WebhookTarget,
+} from '@app/storage';
+import { projectPushes } from './push.projector.js';
 import { projectRows } from './task.projector.js';
 
 /** Where a command comes from and what makes it the same command when it is tried again. */
@@ -26,6 +36,8 @@ export interface CommandEnvelope {
   readonly traceParent?: string;
   /** The client's message that this command takes in. */
   readonly receipt?: { readonly subject: string; readonly messageId: string };
+  /** Goes with a command that sets a webhook; past deciding and past the record, straight into its encrypted row. */
+  readonly webhook?: WebhookTarget;
   /** A worker's right to write, checked again in the statement that appends. */
   readonly fence?: Fence;
 }
@@ -101,6 +113,7 @@ export class TaskStreams {
       version: state.version,
       events: appended.events,
       ...(isQueued(state) ? { queuedFor: state.agent } : {}),
+      ...(state.pushConfigs === undefined ? {} : { pushes: true }),
     });
   }
 
@@ -110,7 +123,11 @@ export class TaskStreams {
     return loaded.head;
   }
 
-  private prepare(envelope: CommandEnvelope, command: TaskCommand, head: StreamHead | null): Append | null {
+  private prepare(
+    { webhook, ...envelope }: CommandEnvelope,
+    command: TaskCommand,
+    head: StreamHead | null,
+  ): Append | null {
     const before = head?.state ?? null;
     const recordedAt = this.timeAfter(before);
     const events = decide(before, envelope.taskId, command, recordedAt);
@@ -118,7 +135,9 @@ export class TaskStreams {
     const state = evolveAll(before, events, recordedAt)!;
     const first = (before?.version ?? 0) + 1;
     const placed = events.map((event, at) => ({ ...event, version: first + at, recordedAt }));
-    return { ...envelope, head, events, state, rows: projectRows(placed, state), recordedAt, leaseMs: this.leaseMs };
+    const pushes = projectPushes(before, placed, state, webhook);
+    const rows = projectRows(placed, state);
+    return { ...envelope, head, events, state, rows, pushes, recordedAt, leaseMs: this.leaseMs };
   }
 
   /** Now, or the time of the task's last status when this machine's clock is behind it: a record never goes back. */
