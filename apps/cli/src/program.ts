@@ -1,7 +1,10 @@
 import { Command } from 'commander';
+import { auditCommand } from './commands/audit.commands.js';
+import { doctorCommand } from './commands/doctor.command.js';
 import { keysCommand } from './commands/keys.commands.js';
 import { migrateCommand } from './commands/migrate.command.js';
 import { processCommands } from './commands/process.commands.js';
+import { projectionsCommand } from './commands/projections.commands.js';
 import { tasksCommand } from './commands/tasks.commands.js';
 
 /** The whole command line. Wrong usage is thrown as a CommanderError, after it has been explained on stderr. */
@@ -10,7 +13,15 @@ export function createProgram(): Command {
     .description('A durable, auditable A2A task server.')
     .showHelpAfterError('(add --help for what there is)')
     .exitOverride();
-  for (const command of [...processCommands(), migrateCommand(), keysCommand(), tasksCommand()]) {
+  for (const command of [
+    ...processCommands(),
+    migrateCommand(),
+    doctorCommand(),
+    keysCommand(),
+    tasksCommand(),
+    auditCommand(),
+    projectionsCommand(),
+  ]) {
     program.addCommand(command);
   }
   inheritSettings(program);

@@ -16,7 +16,7 @@ export const harmlessLines = (text: string): string[] => text.split(/\r\n|[\n\r\
 
 /** At most `width` characters, the last of which then says that there is more. */
 export function shorten(text: string, width: number): string {
-  const characters = [...text.slice(0, width * 2 + 2)];
+  const characters = Array.from(text.slice(0, width * 2 + 2));
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
@@ -50,4 +50,4 @@ export function printJson(value: unknown): void {
   );
 }
 
-const lengthOf = (text: string): number => [...text].length;
+const lengthOf = (text: string): number => Array.from(text).length;

@@ -13,3 +13,4 @@ export * from './storage-error.js';
 export * from './task-wakeups.js';
 export * from './storage.module.js';
 export * from './webhook-cipher.js';
+export * from './verify-chains.js';

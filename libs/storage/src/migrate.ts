@@ -18,6 +18,14 @@ export async function migrate(database: Database): Promise<string[]> {
   return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName);
 }
 
+/** Names of the migrations that the database lacks. Changes nothing. Throws NewerSchemaError. */
+export async function pendingMigrations(database: Database): Promise<string[]> {
+  await refuseNewerSchema(database);
+  const migrator = new Migrator({ db: database.kysely, provider: { getMigrations: async () => MIGRATIONS } });
+  const known = await migrator.getMigrations();
+  return known.filter(({ executedAt }) => executedAt === undefined).map(({ name }) => name);
+}
+
 async function refuseNewerSchema(database: Database): Promise<void> {
   const { rows } = await database.pool.query<{ present: string | null }>(
     "select to_regclass('kysely_migration') as present",
