@@ -60,7 +60,9 @@ export function boundView(task: WholeTask, historyLength = Infinity): TaskView {
   const artifacts = boundArtifacts(task);
   let room = BOUNDS.taskBytes - TASK_OVERHEAD - ids - status.size;
   for (const artifact of artifacts) room -= artifact.size;
-  const { history, unreadable, leftOut } = newestHistory(task, historyLength, { ids, room });
+  // Artifacts lose parts only when no history is left.
+  const forHistory = prefixWithin(newestArtifacts(task), BOUNDS.taskBytes) < artifacts.length ? -1 : room;
+  const { history, unreadable, leftOut } = newestHistory(task, historyLength, { ids, room: forHistory });
   for (let at = artifacts.length - 1; at >= 0 && room < 0; at -= 1) {
     const { view, size, leftOut: parts } = artifacts[at]!;
     const replaced = withoutParts(taskId, view.artifactId, view.parts.length + Math.max(0, parts - 1));
@@ -145,8 +147,11 @@ interface BoundArtifact {
   readonly leftOut: number;
 }
 
-function boundArtifacts({ taskId, artifacts }: WholeTask): BoundArtifact[] {
-  const shown = artifacts.slice(-BOUNDS.taskArtifacts);
+const newestArtifacts = ({ artifacts }: WholeTask) => artifacts.slice(-BOUNDS.taskArtifacts);
+
+function boundArtifacts(task: WholeTask): BoundArtifact[] {
+  const { taskId } = task;
+  const shown = newestArtifacts(task);
   const readable = prefixWithin(shown, BOUNDS.taskBytes);
   return shown.map(({ artifactId, artifact, parts, missing }, at) => {
     if (at >= readable) return withoutParts(taskId, artifactId, parts);

@@ -1,8 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { TaskFold, type Json, type JsonObject, type Message, type Part } from '@app/domain';
+import {
+  encodedBytes,
+  TaskFold,
+  type Json,
+  type JsonObject,
+  type Message,
+  type Part,
+  type TaskView,
+  viewBytes,
+} from '@app/domain';
 import fc from 'fast-check';
 import type { A2aCodec } from './codec.js';
-import type { SendRequest } from './requests.js';
+import type { Method, SendRequest } from './requests.js';
 import { v03, v1 } from './index.js';
 
 const text = fc.string({ unit: 'binary' });
@@ -126,6 +135,27 @@ describe('content through both versions', () => {
     const sent: Message = { messageId: 'm', role: 'user', parts: [{ data: null }, { data: [1] }, { data: 'x' }] };
     expect(shown(v03.codec, sent)['parts']).toEqual(
       [null, [1], 'x'].map((value) => ({ kind: 'data', data: { value }, metadata: { data_part_compat: true } })),
+    );
+  });
+});
+
+describe('the size of a task', () => {
+  it('is in both versions at most what its bounds reckon with', () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 4 }), (said) => {
+        const { truncated: _, ...task } = taskOf({ messageId: 'm', role: 'user', parts: [{ data: 0 }] });
+        const artifacts = said.map(({ messageId: artifactId, parts, metadata: some }) => ({
+          artifactId,
+          parts,
+          ...(some === undefined ? {} : { metadata: some }),
+        }));
+        const view: TaskView = { ...task, history: said, artifacts, ...(said[0] ? { statusMessage: said[0] } : {}) };
+        for (const codec of [v03.codec, v1.codec]) {
+          const encoded = codec.methods.get(codec === v1.codec ? 'GetTask' : 'tasks/get')!;
+          const size = encodedBytes((encoded as Method<'getTask'>).encode(view, { taskId: 'task' }));
+          expect(size).toBeLessThanOrEqual(viewBytes(view));
+        }
+      }),
     );
   });
 });
