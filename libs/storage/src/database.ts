@@ -106,5 +106,7 @@ export class Database {
 
   async close(): Promise<void> {
     await this.kysely.destroy();
+    // Kysely ends the pool only when it has run a query itself.
+    if (!this.pool.ended) await this.pool.end();
   }
 }
