@@ -204,9 +204,9 @@ function recordOutput(
     case 'reply':
       return [agentSaid(state.answered ? 'TaskCompleted' : 'ReplySent', run, output.message)];
     case 'canceled':
-      return [agentSaid('TaskCanceled', { reason: 'agent' }, output.message)];
+      return [agentSaid('TaskCanceled', { seq: run.seq, reason: 'agent' }, output.message)];
     case 'lost':
-      return loseRun(state, output.reason, output.retry);
+      return loseRun(state, output.reason, output.retry, run.seq);
   }
 }
 
@@ -246,10 +246,10 @@ function published(
   };
 }
 
-function loseRun(state: TaskState, reason: LossReason, retry: Retry): TaskEvent[] {
+function loseRun(state: TaskState, reason: LossReason, retry: Retry, seq?: number): TaskEvent[] {
   const run = activeRun(state);
   if (run === null) return [];
-  const lost: TaskEvent = { type: 'RunLost', facts: { runId: run.id, reason } };
+  const lost: TaskEvent = { type: 'RunLost', facts: { runId: run.id, reason, ...(seq === undefined ? {} : { seq }) } };
   if (state.cancelDeadline !== null) return [lost, { type: 'TaskCanceled', facts: { reason: 'lease' } }];
   const counted = reason !== 'released';
   if (counted && state.attempts >= retry.maxAttempts) {

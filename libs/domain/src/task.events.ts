@@ -34,8 +34,9 @@ export interface TaskEventFacts {
   TaskFailed: RunFacts & AgentMessageFacts & { reason: FailureReason };
   TaskRejected: RunFacts & AgentMessageFacts;
   CancelRequested: { deadline: string };
-  TaskCanceled: AgentMessageFacts & { reason: 'idle' | 'agent' | 'deadline' | 'lease' | 'holder' };
-  RunLost: { runId: string; reason: LossReason };
+  /** `seq` where the run itself said so. */
+  TaskCanceled: AgentMessageFacts & { seq?: number; reason: 'idle' | 'agent' | 'deadline' | 'lease' | 'holder' };
+  RunLost: { runId: string; reason: LossReason; seq?: number };
   RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string; counted: boolean };
   /** A webhook hears of what comes after. The same id again replaces it. */
   PushConfigSet: { configId: string; protocolVersion: string };

@@ -105,8 +105,9 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
     statusAt: recordedAt,
     statusMessage: message === undefined ? null : version,
   });
-  const endRun = (outcome: Run['outcome']): Run | null =>
-    state.run === null || state.run.endedAt !== null ? state.run : { ...state.run, endedAt: recordedAt, outcome };
+  /** With the number of the write that ended it, so that a repeat of that write is known for one. */
+  const endRun = (outcome: Run['outcome'], seq = state.run?.seq ?? 0): Run | null =>
+    state.run === null || state.run.endedAt !== null ? state.run : { ...state.run, endedAt: recordedAt, outcome, seq };
   const wrote = (seq: number, change: Partial<Run> = {}): Run | null =>
     state.run === null ? null : { ...state.run, seq, ...change };
   /** The task is handed out for execution once more: who held it before is fenced. */
@@ -151,19 +152,31 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
     }
     case 'InputRequested':
     case 'AuthorizationRequested': {
-      const run = endRun('interrupted');
+      const run = endRun('interrupted', event.facts.seq);
       const asked = { ...status(event.type === 'InputRequested' ? 'input-required' : 'auth-required', 'asked'), run };
       if (!event.facts.nextTurn) return asked;
       return { ...asked, ...dispatched, answered: true, status: 'submitted', statusMessage: null };
     }
     case 'ReplySent':
-      return { ...status('replied', event.facts.messageId), run: endRun('replied') };
+      return { ...status('replied', event.facts.messageId), run: endRun('replied', event.facts.seq) };
     case 'TaskCompleted':
-      return { ...status('completed', event.facts.messageId), run: endRun('completed'), cancelDeadline: null };
+      return {
+        ...status('completed', event.facts.messageId),
+        run: endRun('completed', event.facts.seq),
+        cancelDeadline: null,
+      };
     case 'TaskFailed':
-      return { ...status('failed', event.facts.messageId), run: endRun('failed'), cancelDeadline: null };
+      return {
+        ...status('failed', event.facts.messageId),
+        run: endRun('failed', event.facts.seq),
+        cancelDeadline: null,
+      };
     case 'TaskRejected':
-      return { ...status('rejected', event.facts.messageId), run: endRun('rejected'), cancelDeadline: null };
+      return {
+        ...status('rejected', event.facts.messageId),
+        run: endRun('rejected', event.facts.seq),
+        cancelDeadline: null,
+      };
     case 'CancelRequested':
       // Whoever cancels knows the task and waits for it: it must not end as a reply, which is no task.
       return { ...state, answered: true, cancelDeadline: event.facts.deadline };
@@ -171,7 +184,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
       return {
         ...status('canceled', event.facts.messageId),
         dispatcherGeneration: state.dispatcherGeneration + 1,
-        run: endRun('canceled'),
+        run: endRun('canceled', event.facts.seq),
         cancelDeadline: null,
       };
     case 'PushConfigSet': {
@@ -185,7 +198,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
       return left.length === 0 ? rest : { ...rest, pushConfigs: left };
     }
     case 'RunLost':
-      return { ...state, run: endRun('lost') };
+      return { ...state, run: endRun('lost', event.facts.seq) };
     case 'RunRetried': {
       const { attempt, dispatcherGeneration, notBefore, counted } = event.facts;
       return { ...state, dispatcherGeneration, notBefore, attempts: counted ? attempt : attempt - 1 };
