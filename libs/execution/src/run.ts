@@ -207,13 +207,14 @@ export class Run {
 
   /** What was said so far; from the events at hand when they are the whole stream, so that a new task costs no read. */
   private async conversation(): Promise<Message[]> {
-    const { tenantId, taskId, events } = this.held;
+    const { tenantId, taskId, head, events } = this.held;
     if (events[0]?.version === 1) {
       const fold = new TaskFold(tenantId, taskId);
       for (const event of events) fold.add(event);
       return fold.messages();
     }
-    return this.services.reader.conversation(tenantId, taskId);
+    // As of the claim: what is said after it comes through the inbox, and must not come twice.
+    return this.services.reader.conversation(tenantId, { taskId, state: head.state, key: head.key });
   }
 
   private artifact(input: ArtifactInput): RunOutput {

@@ -118,16 +118,18 @@ export class TaskReader {
     return new Map(sizes.map(({ task_id: taskId, bytes }) => [taskId, Math.min(Number(bytes), BOUNDS.taskBytes)]));
   }
 
-  /** Everything said in a task, oldest first, as its agent is told: more than any answer shows, and not without end. */
-  async conversation(tenantId: string, taskId: string): Promise<Message[]> {
-    const [task] = await this.read(tenantId, await this.rows(tenantId, [taskId]), {
+  /**
+   * Everything said in a task until the version of the row, oldest first, as its agent is told: more than any answer
+   * shows, and not without end.
+   */
+  async conversation(tenantId: string, row: TaskRow): Promise<Message[]> {
+    const [task] = await this.read(tenantId, [row], {
       messages: ALL_MESSAGES,
       messageBytes: BOUNDS.agentHistoryBytes + BOUNDS.clientHistoryBytes,
       artifacts: 0,
     });
-    if (task === undefined) throw new Error(`task ${taskId} is gone`);
-    const said = task.statusMessage === undefined ? task.history : [...task.history, task.statusMessage];
-    return said.flatMap(({ message }) => message ?? []);
+    const { history, statusMessage } = task!;
+    return [...history, ...(statusMessage === undefined ? [] : [statusMessage])].flatMap(({ message }) => message ?? []);
   }
 
   private async read(tenantId: string, rows: readonly TaskRow[], limits: Limits): Promise<WholeTask[]> {

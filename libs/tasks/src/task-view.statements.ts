@@ -66,7 +66,11 @@ export const LOAD_CONTENT: NamedStatement = {
            and c.started_version = a.started_version and c.version <= w.version
        ) p)
     ) p
-    left join event e on e.tenant_id = $1 and e.task_id = w.task_id and e.version = p.version
+    -- A lateral with an offset is never turned into a join over all events of the tenant, which a database without
+    -- statistics takes for the smaller side.
+    left join lateral (
+      select * from event x where x.tenant_id = $1 and x.task_id = w.task_id and x.version = p.version offset 0
+    ) e on true
     order by w.task_id, p.started_version nulls first, e.version nulls first`,
 };
 
