@@ -1,0 +1,149 @@
+// Runs the A2A technology compatibility kit against a server process of its own, and writes the table of results.
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { disagreements, merged, outcomesOf, tableOf } from './tck-report.mjs';
+
+const HOW = `usage: A2A_TCK_DIR=path/to/a2a-tck npm run test:tck [-- --update-pin]
+  A2A_TCK_DIR   a checkout of https://github.com/a2aproject/a2a-tck, branch 1.0-dev
+  PYTHON        a Python 3.11 that has the kit's packages; absent: a virtual environment is made in node_modules/.cache
+  --update-pin  accept the checkout's commit, and pin it in contracts/a2a-contract.json`;
+const PACKAGES =
+  'pytest pytest-asyncio httpx grpcio protobuf googleapis-common-protos jsonschema pytest-html gherkin-official Jinja2';
+const TRANSPORTS = ['jsonrpc', 'http_json'];
+/** The whole kit with everything on; then what it can only try when a capability is missing, with everything off. */
+const RUNS = [
+  { name: 'all capabilities', env: {}, args: [] },
+  { name: 'no capabilities', env: { ACTA_CAPABILITIES: '' }, args: ['-k', 'not_supported or unsupported_operation'] },
+];
+
+const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
+const PIN = here('../../contracts/a2a-contract.json');
+
+const kit = process.env.A2A_TCK_DIR;
+const options = process.argv.slice(2);
+if (kit === undefined || options.some((option) => option !== '--update-pin')) fail(HOW, 2);
+if (!existsSync(join(kit, 'tests/compatibility'))) fail(`A2A_TCK_DIR: ${kit} is no checkout of the A2A TCK`, 2);
+const commit = requirePinned(kit, options.includes('--update-pin'));
+const python = process.env.PYTHON ?? ownPython();
+
+const scratch = mkdtempSync(join(tmpdir(), 'acta-tck-'));
+try {
+  const runs = [];
+  for (const { name, env, args } of RUNS) {
+    console.log(`A2A TCK against a server with ${name}`);
+    runs.push({ name, outcomes: await runKit(name.replace(' ', '-'), env, args) });
+  }
+  const outcomes = merged(runs, TRANSPORTS);
+  const untested = untestedRequirements();
+  writeFileSync(here('tck-results.md'), tableOf({ commit, outcomes, untested, transports: TRANSPORTS }));
+  const count = (/** @type {string} */ kind) => outcomes.filter(({ outcome }) => outcome === kind).length;
+  console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped: see tck-results.md`);
+  const wrong = disagreements(outcomes, readFileSync(here('deviations.md'), 'utf8'));
+  for (const line of wrong) console.error(line);
+  process.exitCode = wrong.length === 0 ? 0 : 1;
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+/** The commit of the checkout, if it is the one that the results are promised for. */
+function requirePinned(/** @type {string} */ checkout, /** @type {boolean} */ update) {
+  const actual = execFileSync('git', ['-C', checkout, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
+  const contract = JSON.parse(readFileSync(PIN, 'utf8'));
+  if (contract.tck.commit === actual) return actual;
+  if (!update) {
+    fail(
+      `${checkout} is at ${actual}, and the pin is ${contract.tck.commit}: check that out, or add -- --update-pin`,
+      2,
+    );
+  }
+  contract.tck.commit = actual;
+  writeFileSync(PIN, `${JSON.stringify(contract, null, 2)}\n`);
+  return actual;
+}
+
+function ownPython() {
+  const home = here('../../node_modules/.cache/a2a-tck-python');
+  const own = join(home, 'bin/python');
+  if (existsSync(join(home, 'ready'))) return own;
+  console.log('making a Python environment for the TCK');
+  rmSync(home, { recursive: true, force: true });
+  execFileSync('python3.11', ['-m', 'venv', home], { stdio: 'inherit' });
+  execFileSync(own, ['-m', 'pip', 'install', '--quiet', ...PACKAGES.split(' ')], { stdio: 'inherit' });
+  writeFileSync(join(home, 'ready'), '');
+  return own;
+}
+
+async function runKit(/** @type {string} */ name, /** @type {object} */ env, /** @type {string[]} */ args) {
+  const server = await startServer(env, join(scratch, `${name}-data`));
+  try {
+    const junit = join(scratch, `${name}.xml`);
+    const compatibility = join(scratch, name);
+    // The kit's runner writes its reports into the checkout; pytest by itself writes them where it is told.
+    const pytest = `-m pytest tests/compatibility -q --tb=short -p no:cacheprovider --sut-host=${server.url}`.split(
+      ' ',
+    );
+    pytest.push(
+      `--transport=${TRANSPORTS.join(',')}`,
+      `--junitxml=${junit}`,
+      `--compatibility-report=${compatibility}`,
+    );
+    const quiet = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
+    await ended(spawn(python, [...pytest, ...args], { cwd: kit, env: quiet, stdio: ['ignore', 'inherit', 'inherit'] }));
+    if (!existsSync(junit)) fail('the TCK wrote no report', 1);
+    const report = JSON.parse(readFileSync(`${compatibility}.json`, 'utf8'));
+    return outcomesOf(readFileSync(junit, 'utf8'), report);
+  } finally {
+    server.child.kill('SIGTERM');
+    await ended(server.child);
+  }
+}
+
+/** Requirements that the kit lists and has no test for. */
+function untestedRequirements() {
+  const report = JSON.parse(readFileSync(join(scratch, 'all-capabilities.json'), 'utf8'));
+  return Object.keys(report.per_requirement).filter((id) => report.per_requirement[id].status === 'NOT TESTED');
+}
+
+async function startServer(/** @type {object} */ env, /** @type {string} */ dataDir) {
+  const outer = Object.entries(process.env).filter(
+    ([name]) => !/^(ACTA_.*|DATABASE_URL|HOST|PORT|LOG_LEVEL)$/.test(name),
+  );
+  const child = spawn(process.execPath, [here('../../dist/apps/server/src/main.js')], {
+    env: {
+      ...Object.fromEntries(outer),
+      PORT: '0',
+      ACTA_DATA_DIR: dataDir,
+      ACTA_AUTH: 'none',
+      ACTA_CARD_VERSION: '1.0',
+      ACTA_PUSH_ALLOW_PRIVATE: 'true',
+      ACTA_AGENTS: 'conformance',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  /** @type {string} */
+  const url = await new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      const found = /^Acta listens on (\S+)$/m.exec(output);
+      if (found !== null) resolve(found[1]);
+    });
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code} before it listened`)));
+  });
+  return { child, url };
+}
+
+function ended(/** @type {import('node:child_process').ChildProcess} */ child) {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve, reject) => child.once('exit', resolve).once('error', reject));
+}
+
+/** @returns {never} */
+function fail(/** @type {string} */ why, /** @type {number} */ code) {
+  console.error(why);
+  process.exit(code);
+}

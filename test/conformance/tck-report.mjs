@@ -1,0 +1,164 @@
+/**
+ * One test of the kit on one transport.
+ *
+ * @typedef {{ requirement: string, test: string, transport: string, outcome: 'passed' | 'failed' | 'skipped', reason: string }} Outcome
+ */
+
+const BINDINGS = { jsonrpc: 'jsonrpc', http_json: 'http_json', rest: 'http_json', grpc: 'grpc' };
+
+/**
+ * What the kit's own reports say of each test: outcomes and reasons from JUnit's, requirements from its compatibility report.
+ *
+ * @param {string} junit XML
+ * @param {{ per_requirement: Record<string, { test_ids: string[] }> }} compatibility
+ * @returns {Outcome[]}
+ */
+export function outcomesOf(junit, compatibility) {
+  const requirements = Object.entries(compatibility.per_requirement);
+  return [...junit.matchAll(/<testcase ([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs)].map(([, attributes, body = '']) => {
+    const id = `${attribute(attributes, 'classname')}.${attribute(attributes, 'name')}`;
+    const recorded = requirements.find(([, { test_ids }]) => test_ids.some((test) => dotted(test) === id))?.[0];
+    const test = id.replace(/^tests\.compatibility\./, '').replace(/\w+\.(?=test_)/, '');
+    return {
+      requirement: /\[([A-Z_]+-[A-Z0-9-]+?\d[a-z]?)-\w+\]$/.exec(id)?.[1] ?? recorded ?? '',
+      test: test.replace(/\[.*\]$/, ''),
+      transport: transportOf(id),
+      ...verdictOf(body),
+    };
+  });
+}
+
+/** An expected failure (how the kit reports an unmet SHOULD or MAY) is a failure here. */
+function verdictOf(/** @type {string} */ body) {
+  const element = /<(failure|error|skipped) ([^>]*)>/.exec(body);
+  if (element === null) return { outcome: /** @type {const} */ ('passed'), reason: '' };
+  const skipped = element[1] === 'skipped' && attribute(element[2], 'type') === 'pytest.skip';
+  const [first = ''] = attribute(element[2], 'message').split('\n');
+  // Ids of one session of the kit would make each run another table.
+  const reason = first.replace(/^(AssertionError|Failed): /, '').replace(/\b(tck-[\w-]+?)-[0-9a-f]{8}\b/g, '$1');
+  return { outcome: /** @type {'failed' | 'skipped'} */ (skipped ? 'skipped' : 'failed'), reason };
+}
+
+function transportOf(/** @type {string} */ id) {
+  const named =
+    /\[(?:.*-)?(grpc|jsonrpc|http_json)\]$/.exec(id) ??
+    /(?:_|compatibility\.)(jsonrpc|http_json|rest|grpc)(?=[._[]|$)/.exec(id);
+  if (named !== null) return BINDINGS[/** @type {keyof typeof BINDINGS} */ (named[1])];
+  const inClass = /\.Test\w*?(JsonRpc|HttpJson|Rest|Grpc)/.exec(id)?.[1];
+  if (inClass === undefined) return 'card';
+  return { JsonRpc: 'jsonrpc', HttpJson: 'http_json', Rest: 'http_json', Grpc: 'grpc' }[inClass] ?? 'card';
+}
+
+/**
+ * The outcomes of all runs: what the first had to skip, and a later one could try, is as that one found it.
+ *
+ * @param {{ name: string, outcomes: Outcome[] }[]} runs
+ * @param {string[]} transports
+ * @returns {Outcome[]}
+ */
+export function merged([first, ...others], transports) {
+  return first.outcomes
+    .filter(({ requirement, transport }) => requirement !== '' && ['card', ...transports].includes(transport))
+    .map((outcome) => {
+      if (outcome.outcome !== 'skipped') return outcome;
+      for (const { name, outcomes } of others) {
+        const later = outcomes.find(
+          ({ test, transport, outcome: found }) =>
+            test === outcome.test && transport === outcome.transport && found !== 'skipped',
+        );
+        if (later !== undefined) return { ...later, reason: [`with ${name}`, later.reason].filter(Boolean).join(': ') };
+      }
+      return outcome;
+    });
+}
+
+/**
+ * The table, in Markdown.
+ *
+ * @param {{ commit: string, outcomes: Outcome[], untested: string[], transports: string[] }} results
+ */
+export function tableOf({ commit, outcomes, untested, transports }) {
+  const count = (/** @type {string} */ outcome, /** @type {string} */ transport) =>
+    outcomes.filter((one) => one.outcome === outcome && one.transport === transport).length;
+  const sums = [...transports, 'card'].map(
+    (transport) =>
+      `| ${transport} | ${count('passed', transport)} | ${count('failed', transport)} | ${count('skipped', transport)} |`,
+  );
+  const rank = { failed: 0, skipped: 1, passed: 2 };
+  const rows = outcomes
+    .toSorted((a, b) => rank[a.outcome] - rank[b.outcome])
+    .map(({ requirement, test, transport, outcome, reason }) => {
+      return `| ${[requirement, `\`${test}\``, transport, outcome, cell(reason)].join(' | ')} |`;
+    });
+  return `# Results of the A2A TCK
+
+Written by \`npm run test:tck\` from the kit's own reports; do not edit. The kit is a2aproject/a2a-tck, branch 1.0-dev,
+commit ${commit}. A skip is not a pass. Each failure is in \`deviations.md\`, with the
+sentence of the specification that it contradicts.
+
+| transport | passed | failed | skipped |
+| --- | --- | --- | --- |
+${sums.join('\n')}
+
+| requirement | test | transport | outcome | reason |
+| --- | --- | --- | --- | --- |
+${rows.join('\n')}
+
+Requirements that the kit lists and does not test: ${untested.toSorted().join(', ')}.
+`;
+}
+
+/**
+ * Where the failures and the list of deviations differ; empty when they agree.
+ *
+ * @param {Pick<Outcome, 'requirement' | 'transport' | 'outcome'>[]} outcomes
+ * @param {string} deviations Markdown, with a heading \`## REQUIREMENT (transport, transport)\` for each
+ */
+export function disagreements(outcomes, deviations) {
+  const failed = new Set(
+    outcomes
+      .filter(({ outcome }) => outcome === 'failed')
+      .map(({ requirement, transport }) => `${requirement} ${transport}`),
+  );
+  const listed = new Set(
+    [...deviations.matchAll(/^## ([\w-]+) \(([\w, ]+)\)$/gm)].flatMap(([, requirement, transports]) =>
+      transports.split(', ').map((transport) => `${requirement} ${transport}`),
+    ),
+  );
+  return [
+    ...[...failed].filter((one) => !listed.has(one)).map((one) => `${one} fails, and deviations.md does not say why`),
+    ...[...listed].filter((one) => !failed.has(one)).map((one) => `${one} is in deviations.md, and does not fail`),
+  ];
+}
+
+/**
+ * The rows of a table that was written before.
+ *
+ * @param {string} markdown
+ * @returns {Pick<Outcome, 'requirement' | 'transport' | 'outcome'>[]}
+ */
+export function readTable(markdown) {
+  return [...markdown.matchAll(/^\| ([\w-]*) \| `[^`]*` \| (\w+) \| (passed|failed|skipped) \|/gm)].map(
+    ([, requirement, transport, outcome]) => ({
+      requirement,
+      transport,
+      outcome: /** @type {Outcome['outcome']} */ (outcome),
+    }),
+  );
+}
+
+function attribute(/** @type {string} */ attributes, /** @type {string} */ name) {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? '';
+  return value
+    .replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&amp;', '&');
+}
+
+/** \`tests/a/test_b.py::TestC::test_d\` as JUnit writes it. */
+const dotted = (/** @type {string} */ test) => test.replace('.py::', '.').replaceAll('::', '.').replaceAll('/', '.');
+
+const cell = (/** @type {string} */ text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
