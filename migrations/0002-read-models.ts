@@ -88,7 +88,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       cancel_deadline timestamptz(3),
       primary key (tenant_id, task_id)
     ) with (fillfactor = 70)`.execute(db);
-  await sql`create index run_queue_waiting on run_queue (agent, queued_at) where run_id is null`.execute(db);
+  await sql`create index run_queue_waiting on run_queue (tenant_id, agent, queued_at) where run_id is null`.execute(db);
   await sql`create index run_queue_held on run_queue (lease_expires_at) where run_id is not null`.execute(db);
   await sql`create index run_queue_cancel on run_queue (cancel_deadline) where cancel_deadline is not null`.execute(db);
 }

@@ -12,6 +12,7 @@ import { HeldRequests } from './a2a/held-requests.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
 import { TaskHistoryController } from './api/task-history.controller.js';
 import { TasksController } from './api/tasks.controller.js';
+import { WorkersController } from './api/workers.controller.js';
 import { SseStreams } from './edge/sse-streams.js';
 import { HealthController } from './operations/health.controller.js';
 import { RestStreams } from './rest/rest-streams.js';
@@ -52,6 +53,7 @@ export class ServerModule {
         RestTasksController,
         TasksController,
         TaskHistoryController,
+        WorkersController,
         HealthController,
       ],
       providers: [

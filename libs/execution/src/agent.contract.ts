@@ -14,9 +14,9 @@ export interface Agent {
   readonly idempotency?: 'on' | 'off';
   /**
    * Does the work of one turn. Returning without an outcome completes the task; throwing fails it with the error's message,
-   * or tries again when the error has `retryable: true`.
+   * or tries again when the error has `retryable: true`. Without it, remote workers run the agent over HTTP.
    */
-  run(ctx: AgentContext): Promise<void> | void;
+  run?(ctx: AgentContext): Promise<void> | void;
 }
 
 /** What an agent may say as a message: a text, parts, or parts with metadata. */

@@ -56,6 +56,11 @@ export class Agents extends AgentDirectory {
     return this.agents.map((agent) => agent.profile);
   }
 
+  /** Agents that this process can run; the others are run by remote workers. */
+  runnable(): readonly AgentProfile[] {
+    return this.agents.filter(({ definition }) => definition.run !== undefined).map((agent) => agent.profile);
+  }
+
   loaded(name: string): LoadedAgent {
     const agent = this.byName.get(name);
     if (agent === undefined) throw new Error(`agent "${name}" is not loaded in this process`);
@@ -89,7 +94,9 @@ function checked(entry: string, candidate: unknown): Agent {
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(agent.name!)) {
     throw wrong(`the name "${agent.name}" must be letters, digits, dots, dashes and underscores, at most 64`);
   }
-  if (typeof agent.run !== 'function') throw wrong(`agent "${agent.name}" needs a function run(ctx)`);
+  if (agent.run !== undefined && typeof agent.run !== 'function') {
+    throw wrong(`run of agent "${agent.name}" must be a function; leave it out for an agent that remote workers run`);
+  }
   if (!Array.isArray(agent.skills) || agent.skills.length === 0) throw wrong(`agent "${agent.name}" needs skills`);
   return agent as Agent;
 }

@@ -11,6 +11,7 @@ import {
 import type { RetryPolicy } from '@app/domain';
 import { Agents } from './agents.js';
 import { LeaseReaper } from './lease-reaper.js';
+import { RemoteRuns } from './remote-runs.js';
 import { RunQueue } from './run-queue.js';
 import { Worker, type WorkerOptions } from './worker.js';
 
@@ -53,13 +54,19 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
         },
         { provide: RunSlots, useExisting: Worker },
         {
+          provide: RemoteRuns,
+          inject: [TaskStreams, TaskReader, RunQueue, ServerSecret],
+          useFactory: (streams: TaskStreams, reader: TaskReader, queue: RunQueue, secret: ServerSecret) =>
+            new RemoteRuns(streams, reader, queue, agents, secret, options.leaseMs),
+        },
+        {
           provide: LeaseReaper,
           inject: [TaskStreams, RunQueue],
           useFactory: (streams: TaskStreams, queue: RunQueue) =>
             new LeaseReaper(streams, queue, (agent) => agents.find(agent)?.retry ?? retry, onError),
         },
       ],
-      exports: [AgentDirectory, Agents, RunSlots, Worker],
+      exports: [AgentDirectory, Agents, RemoteRuns, RunSlots, Worker],
     };
   }
 

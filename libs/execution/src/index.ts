@@ -5,3 +5,4 @@ export * from './run.js';
 export * from './run-queue.js';
 export * from './worker.js';
 export * from './execution.module.js';
+export * from './remote-runs.js';

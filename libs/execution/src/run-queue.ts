@@ -8,7 +8,7 @@ export interface LockedTask {
   readonly head: StreamHead;
 }
 
-interface LockedRow {
+interface HeadRow {
   tenant_id: string;
   task_id: string;
   state: TaskState;
@@ -16,34 +16,66 @@ interface LockedRow {
   wrapped_key: Buffer | null;
 }
 
-/** `picked` locks and limits; the head of each stream comes along, so that a claim needs no further read. */
-const withHeads = (name: string, picked: string): NamedStatement => ({
-  name,
-  text: `with picked as materialized (${picked} for update skip locked)
-    select p.tenant_id, p.task_id, t.state, t.head_hash, k.wrapped_key
-    from picked p
+/**
+ * Waiting work of these agents, fair between tenants: each tenant's oldest come first, then each one's second oldest, so
+ * that a tenant with ten thousand tasks delays another's single task by one claim. The recursion steps from tenant to
+ * tenant along the index instead of reading every waiting row.
+ */
+const WAITING: NamedStatement = {
+  name: 'waiting_runs',
+  text: `with recursive tenants as (
+      (select tenant_id from run_queue where run_id is null order by tenant_id limit 1)
+      union all
+      select (select q.tenant_id from run_queue q where q.run_id is null and q.tenant_id > t.tenant_id
+              order by q.tenant_id limit 1)
+      from tenants t where t.tenant_id is not null
+    ), candidates as materialized (
+      select q.tenant_id, q.task_id, q.nth
+      from tenants t cross join lateral (
+        select tenant_id, task_id, queued_at, row_number() over (order by queued_at) as nth
+        from run_queue
+        where run_id is null and tenant_id = t.tenant_id and agent = any($1)
+          and (not_before is null or not_before <= clock_timestamp())
+        order by queued_at limit $2 * 2
+      ) q
+      order by q.nth, q.queued_at limit $2 * 2
+    )
+    select r.tenant_id, r.task_id
+    from candidates c join run_queue r on r.tenant_id = c.tenant_id and r.task_id = c.task_id
+    where r.run_id is null order by c.nth limit $2 for update of r skip locked`,
+};
+
+/** What a remote worker may take: of its own tenant, agents and rings. */
+const WAITING_FOR: NamedStatement = {
+  name: 'waiting_runs_for',
+  text: `select tenant_id, task_id from run_queue
+    where run_id is null and tenant_id = $1 and agent = any($2) and ring = any($3)
+      and (not_before is null or not_before <= clock_timestamp())
+    order by queued_at limit $4 for update skip locked`,
+};
+
+const EXPIRED: NamedStatement = {
+  name: 'expired_runs',
+  text: `select tenant_id, task_id from run_queue
+    where run_id is not null and lease_expires_at <= clock_timestamp()
+    order by lease_expires_at limit $1 for update skip locked`,
+};
+
+const OVERDUE_CANCELS: NamedStatement = {
+  name: 'overdue_cancels',
+  text: `select tenant_id, task_id from run_queue
+    where cancel_deadline <= clock_timestamp() order by cancel_deadline limit $1 for update skip locked`,
+};
+
+/** A statement of its own, after the locks: what was read together with them could be older than the locks are. */
+const HEADS: NamedStatement = {
+  name: 'locked_heads',
+  text: `select p.tenant_id, p.task_id, t.state, t.head_hash, k.wrapped_key
+    from unnest($1::text[], $2::text[]) with ordinality as p (tenant_id, task_id, nth)
     join task t on t.tenant_id = p.tenant_id and t.task_id = p.task_id
-    left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id`,
-});
-
-const WAITING = withHeads(
-  'waiting_runs',
-  `select tenant_id, task_id from run_queue
-   where run_id is null and agent = any($1) and (not_before is null or not_before <= clock_timestamp())
-   order by queued_at limit $2`,
-);
-
-const EXPIRED = withHeads(
-  'expired_runs',
-  `select tenant_id, task_id from run_queue
-   where run_id is not null and lease_expires_at <= clock_timestamp() order by lease_expires_at limit $1`,
-);
-
-const OVERDUE_CANCELS = withHeads(
-  'overdue_cancels',
-  `select tenant_id, task_id from run_queue
-   where cancel_deadline <= clock_timestamp() order by cancel_deadline limit $1`,
-);
+    left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id
+    order by p.nth`,
+};
 
 const HEARTBEAT: NamedStatement = {
   name: 'heartbeat',
@@ -60,6 +92,14 @@ export class RunQueue {
 
   waiting(agents: readonly string[], limit: number, executor: Executor): Promise<LockedTask[]> {
     return this.locked(WAITING, [agents, limit], executor);
+  }
+
+  waitingFor(
+    worker: { readonly tenantId: string; readonly agents: readonly string[]; readonly rings: readonly string[] },
+    limit: number,
+    executor: Executor,
+  ): Promise<LockedTask[]> {
+    return this.locked(WAITING_FOR, [worker.tenantId, worker.agents, worker.rings, limit], executor);
   }
 
   expired(limit: number, executor: Executor): Promise<LockedTask[]> {
@@ -85,8 +125,12 @@ export class RunQueue {
   }
 
   private async locked(statement: NamedStatement, values: unknown[], executor: Executor): Promise<LockedTask[]> {
-    const rows = await this.log.database.run<LockedRow>(statement, values, executor);
-    return rows.map((row) => ({
+    const { database } = this.log;
+    const rows = await database.run<{ tenant_id: string; task_id: string }>(statement, values, executor);
+    if (rows.length === 0) return [];
+    const keys = [rows.map((row) => row.tenant_id), rows.map((row) => row.task_id)];
+    const heads = await database.run<HeadRow>(HEADS, keys, executor);
+    return heads.map((row) => ({
       tenantId: row.tenant_id,
       taskId: row.task_id,
       head: this.log.headOf(row.tenant_id, row.task_id, row),

@@ -122,7 +122,7 @@ export class Run {
   async execute(): Promise<void> {
     try {
       const context = await this.context();
-      await this.untilAborted(Promise.resolve().then(() => this.definition.run(context)));
+      await this.untilAborted(Promise.resolve().then(() => this.definition.run?.(context)));
       if (!this.writer.hasEnded) await this.writer.write({ type: 'complete' });
       await this.writer.flush();
     } catch (error) {

@@ -68,7 +68,7 @@ export class Worker extends RunSlots {
   }
 
   override reserve(agent: string): RunSlot | null {
-    if (this.draining || this.free(agent) < 1) return null;
+    if (this.draining || this.free(agent) < 1 || this.agents.loaded(agent).definition.run === undefined) return null;
     this.occupy(agent, 1);
     let open = true;
     const release = () => {
@@ -98,7 +98,7 @@ export class Worker extends RunSlots {
   private async claimAll(): Promise<void> {
     while (this.again && !this.draining) {
       this.again = false;
-      const names = this.agents.all().map((agent) => agent.name);
+      const names = this.agents.runnable().map((agent) => agent.name);
       // Agents with a limit of their own are claimed one by one: a shared batch could take too many of them.
       const limited = names.filter((name) => this.agents.find(name)?.concurrency !== undefined);
       const open = names.filter((name) => !limited.includes(name));

@@ -3,6 +3,7 @@ import {
   type A2aCodec,
   encodeFailure,
   jsonRpcStatus,
+  native,
   protocolVersion,
   type ProtocolVersion,
   rest,
@@ -44,7 +45,7 @@ function errorOn(request: EdgeRequest, error: DomainError): { status: number; bo
     return { status: jsonRpcStatus(error), body: encodeFailure(null, codecToRefuseIn(request).rpcError(error)) };
   }
   if (path.startsWith('/a2a/v1/')) return codecToRefuseIn(request).httpError(error);
-  return rest.httpError(error);
+  return path.startsWith('/api/') ? native.httpError(error) : rest.httpError(error);
 }
 
 /** Writes an error as the answer. */

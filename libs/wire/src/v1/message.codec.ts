@@ -8,7 +8,7 @@ const CONTENT = ['text', 'raw', 'url', 'data'] as const;
 export const decodeMessage = (source: Json | undefined, violations: Violations): AddressedMessage =>
   readMessage(source, violations, { spelling: 'either', userRole: 'ROLE_USER', decodePart });
 
-function decodePart(source: Json, message: ObjectReader, name: string): Part {
+export function decodePart(source: Json, message: ObjectReader, name: string): Part {
   if (!isObject(source)) {
     message.wrong(name, 'must be an object');
     return {};
