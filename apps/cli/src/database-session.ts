@@ -46,7 +46,8 @@ function accountName(): string {
   }
 }
 
-async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** Lets work end in order when someone presses Ctrl-C: its signal aborts with `Interrupted`. */
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const interrupt = () => {
     // Asked twice: whoever waits has waited long enough.

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { auditCommand } from './commands/audit.commands.js';
+import { demoCommand } from './commands/demo.command.js';
 import { doctorCommand } from './commands/doctor.command.js';
 import { keysCommand } from './commands/keys.commands.js';
 import { migrateCommand } from './commands/migrate.command.js';
@@ -21,6 +22,7 @@ export function createProgram(): Command {
     tasksCommand(),
     auditCommand(),
     projectionsCommand(),
+    demoCommand(),
   ]) {
     program.addCommand(command);
   }

@@ -43,7 +43,7 @@ export class TimelineFormat {
       String(event.version).padStart(4),
       pad(event.type, 22),
       pad(shorten(harmless(role === subject ? subject : `${subject} (${role})`), 28), 28),
-      gistOf({ stored, event }),
+      gistOf(event),
     ]
       .join('  ')
       .trimEnd();
@@ -62,9 +62,8 @@ export function formatSpan(ms: number): string {
 }
 
 /** What an event says in a few words, on one line that is safe to show. */
-export function gistOf({ stored, event }: TimelineEntry): string {
-  const erased = stored.content !== null && event.content === undefined;
-  const said = erased ? '(erased)' : saidIn(event.content);
+export function gistOf(event: RecordedEvent): string {
+  const said = event.missing === undefined ? saidIn(event.content) : `(${event.missing})`;
   return shorten(harmless([...decidedIn(event), ...(said === '' ? [] : [said])].join(', ')), GIST_WIDTH);
 }
 
@@ -120,7 +119,7 @@ export function eventJson({ stored, event }: TimelineEntry) {
     actor: { subject: stored.actor_subject, role: stored.actor_role },
     facts: event.facts,
     content: event.content ?? null,
-    erased: stored.content !== null && event.content === undefined,
+    missing: event.missing ?? null,
     commandId: stored.command_id,
     causationId: stored.causation_id,
     contextId: stored.correlation_id,

@@ -56,7 +56,7 @@ const READ_CHAINS: NamedStatement = {
     order by e.tenant_id, e.task_id, e.version`,
 };
 
-/** What else knows of a task that has no events. A key is no such row alone: erasing destroys it, nothing else does. */
+/** Tasks that something else knows of, and that have no events. */
 const READ_MISSING_STREAMS: NamedStatement = {
   name: 'read_missing_streams',
   text: `select known.tenant_id, known.task_id

@@ -54,10 +54,9 @@ async function events(id: string, options: AfterOptions): Promise<void> {
   for (const line of table(['VERSION', 'RECORDED AT', 'TYPE', 'EVENT ID', 'HASH', 'GIST'], rows)) console.log(line);
 }
 
-function rowOf(entry: TimelineEntry): string[] {
-  const { stored, event } = entry;
+function rowOf({ stored, event }: TimelineEntry): string[] {
   const hash = stored.hash.toString('hex').slice(0, 16);
-  return [String(event.version), event.recordedAt, event.type, stored.event_id, hash, gistOf(entry)];
+  return [String(event.version), event.recordedAt, event.type, stored.event_id, hash, gistOf(event)];
 }
 
 async function watch(id: string, options: AfterOptions): Promise<void> {
