@@ -1,0 +1,228 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AuditTrail } from '@app/access';
+import type { Message, Principal, RecordedEvent, RetryPolicy, TaskState, TaskView } from '@app/domain';
+import { type Agent, Agents, LeaseReaper, RunQueue, Worker } from '@app/execution';
+import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import {
+  AccessRecord,
+  CancelPolicy,
+  CancelTask,
+  CancelTaskHandler,
+  GetTask,
+  GetTaskHandler,
+  ListTasks,
+  ListTasksHandler,
+  type ListTasksRequest,
+  PageTokens,
+  SendMessage,
+  SendMessageHandler,
+  type SendMessageRequest,
+  TaskReader,
+  TaskStreams,
+} from '@app/tasks';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from './test-database.js';
+import { aMessage } from './tasks.js';
+
+const SECRET = 'the secret of the integration tests';
+
+export interface ReplicaOptions {
+  readonly agents?: readonly Agent[];
+  /** Runs at a time; 0: the replica only accepts work. */
+  readonly concurrency?: number;
+  readonly leaseMs?: number;
+  readonly retry?: RetryPolicy;
+  readonly cancel?: CancelPolicy;
+  readonly now?: () => Date;
+  /** How often the reaper looks; absent: only when `reaper.sweep()` is called. */
+  readonly reapMs?: number;
+}
+
+/** An agent that does what a test says. */
+export const anAgent = (run: Agent['run'], changes: Partial<Agent> = {}): Agent => ({
+  name: 'tester',
+  description: 'does what a test says',
+  version: '1.0.0',
+  skills: [{ id: 'test', name: 'Test', description: 'tests', tags: [] }],
+  run,
+  ...changes,
+});
+
+/** One process of Acta without its HTTP: the parts that Nest would put together, on a database that others share. */
+export class Replica {
+  readonly errors: unknown[] = [];
+  readonly database: Database;
+  readonly log: EventLog;
+  readonly wakeups: TaskWakeups;
+  readonly streams: TaskStreams;
+  readonly reader: TaskReader;
+  readonly queue: RunQueue;
+  readonly worker: Worker;
+  readonly reaper: LeaseReaper;
+  readonly secret: ServerSecret;
+  private readonly sendHandler: SendMessageHandler;
+  private readonly cancelHandler: CancelTaskHandler;
+  private readonly getHandler: GetTaskHandler;
+  private readonly listHandler: ListTasksHandler;
+
+  constructor(url: string, options: ReplicaOptions) {
+    const { leaseMs = 30_000, concurrency = 8, retry = { attempts: 3, backoffMs: 1 } } = options;
+    const agents = Agents.of(options.agents ?? [anAgent(() => undefined)], retry);
+    const onError = (error: unknown) => void this.errors.push(error);
+    this.secret = new ServerSecret(SECRET);
+    this.database = new Database(url, { maxConnections: 8 });
+    this.log = new EventLog(this.database, this.secret);
+    this.wakeups = new TaskWakeups(this.database);
+    this.streams = new TaskStreams(this.log, this.wakeups, leaseMs, options.now);
+    this.reader = new TaskReader(this.log);
+    this.queue = new RunQueue(this.log);
+    const { streams, reader, secret, queue } = this;
+    this.worker = new Worker({ streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
+    this.reaper = new LeaseReaper(streams, queue, () => retry, onError, options.reapMs ?? 3_600_000);
+    const access = new AccessRecord(new AuditTrail(this.database));
+    this.sendHandler = new SendMessageHandler(streams, reader, agents, this.worker, secret);
+    const policy = options.cancel ?? new CancelPolicy('fence', 5_000);
+    this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret);
+    this.getHandler = new GetTaskHandler(reader, access);
+    this.listHandler = new ListTasksHandler(this.log, reader, new PageTokens(secret));
+  }
+
+  async open(): Promise<this> {
+    await this.database.claimState(this.secret);
+    await this.wakeups.start();
+    this.worker.start();
+    this.reaper.start();
+    return this;
+  }
+
+  /** Ends as a drained process does. Throws when a run is left. */
+  async close(graceMs = 0): Promise<void> {
+    await this.reaper.stop();
+    await this.worker.stop(graceMs);
+    await this.wakeups.close();
+    await this.database.close();
+    if (this.worker.running > 0) throw new Error(`${this.worker.running} runs outlived their worker`);
+  }
+
+  send(principal: Principal, message: Message | string, request: Partial<SendMessageRequest> = {}) {
+    const said = typeof message === 'string' ? aMessage(message) : message;
+    return this.sendHandler.execute(new SendMessage(principal, { message: said, answered: false, ...request }));
+  }
+
+  /** A blocking send: the task at its outcome. */
+  async ask(
+    principal: Principal,
+    message: Message | string,
+    request: Partial<SendMessageRequest> = {},
+  ): Promise<TaskView> {
+    const { follower } = await this.send(principal, message, request);
+    await follower.untilOutcome();
+    return (await follower.view())!;
+  }
+
+  /** A send whose client is answered at once and goes away. */
+  async submit(
+    principal: Principal,
+    message: Message | string,
+    request: Partial<SendMessageRequest> = {},
+  ): Promise<string> {
+    const { taskId, follower } = await this.send(principal, message, { answered: true, ...request });
+    follower.close();
+    return taskId;
+  }
+
+  get(principal: Principal, taskId: string, options: GetTask['options'] = {}): Promise<TaskView> {
+    return this.getHandler.execute(new GetTask(principal, taskId, options));
+  }
+
+  list(principal: Principal, request: ListTasksRequest = {}) {
+    return this.listHandler.execute(new ListTasks(principal, request));
+  }
+
+  cancel(principal: Principal, taskId: string, options: CancelTask['options'] = {}): Promise<TaskView> {
+    return this.cancelHandler.execute(new CancelTask(principal, taskId, options));
+  }
+
+  events(tenantId: string, taskId: string): Promise<RecordedEvent[]> {
+    return this.log.read(tenantId, taskId, 0, 100_000);
+  }
+
+  /** The state of a task once it is as wanted; wakes with the task's changes. */
+  async until(tenantId: string, taskId: string, wanted: (state: TaskState) => boolean): Promise<TaskState> {
+    for (;;) {
+      const changed = new Promise<void>((resolve) => {
+        const subscription = this.wakeups.changes(tenantId, taskId).subscribe(() => {
+          clearTimeout(timer);
+          subscription.unsubscribe();
+          resolve();
+        });
+        const timer = setTimeout(() => {
+          subscription.unsubscribe();
+          resolve();
+        }, 500);
+      });
+      const loaded = await this.log.head(tenantId, taskId);
+      if (loaded !== null && wanted(loaded.head.state)) return loaded.head.state;
+      await changed;
+    }
+  }
+}
+
+/** A database of its own with as many replicas as a test wants. */
+export class Acta {
+  private readonly replicas: Replica[] = [];
+
+  private constructor(private readonly database: TestDatabase) {}
+
+  static async open(): Promise<Acta> {
+    return new Acta(await createTestDatabase());
+  }
+
+  get url(): string {
+    return this.database.url;
+  }
+
+  async replica(options: ReplicaOptions = {}): Promise<Replica> {
+    const replica = new Replica(this.url, options);
+    this.replicas.push(replica);
+    return replica.open();
+  }
+
+  /** SQL beside Acta, as a superuser. */
+  async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    const client = new pg.Client(this.url);
+    await client.connect();
+    try {
+      return (await client.query<Row>(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Closes every replica and drops the database. Throws when an error went unexpected, or a connection was left. */
+  async close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const replica of this.replicas) await replica.close().catch((error: unknown) => failures.push(error));
+    failures.push(...this.replicas.flatMap(({ errors }) => errors));
+    const left = await this.connectionsLeft();
+    await this.database.drop();
+    if (left > 0) failures.push(new Error(`${left} connections were left open`));
+    if (failures.length > 0)
+      throw new AggregateError(failures, `the replicas left: ${failures.map(String).join('; ')}`);
+  }
+
+  /** Backends go a moment after their client: they are given two seconds. */
+  private async connectionsLeft(): Promise<number> {
+    let left = 0;
+    for (let tries = 0; tries < 40; tries += 1) {
+      const [row] = await this.sql<{ left: number }>(
+        `select count(*)::integer as left from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+      );
+      left = row!.left;
+      if (left === 0) break;
+      await delay(50);
+    }
+    return left;
+  }
+}
