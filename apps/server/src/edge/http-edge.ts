@@ -4,7 +4,7 @@ import { BOUNDS, DomainError } from '@app/domain';
 import { asDomainError, checkMediaType } from '@app/wire';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { EdgeRequest } from './caller.js';
-import { answerOn, isPublic } from './surfaces.js';
+import { answerOn, isPublic, mediaTypesOf } from './surfaces.js';
 
 /**
  * What every request passes before it is parsed, in this order: who calls, then the media type, then the body's bytes
@@ -44,7 +44,7 @@ async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise
   if (Number(request.headers['content-length'] ?? 0) > BOUNDS.requestBodyBytes) return tooLarge;
   const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers;
   try {
-    checkMediaType({ contentType, contentEncoding });
+    checkMediaType({ contentType, contentEncoding }, mediaTypesOf(request));
   } catch (error) {
     return asDomainError(error);
   }
