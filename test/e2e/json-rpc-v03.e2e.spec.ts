@@ -96,25 +96,6 @@ it('gets and cancels tasks, also those of a v1.0 client', async () => {
   expect((await v03('tasks/get', { id: randomUUID() })).error?.code).toBe(-32001);
 });
 
-it.each([
-  ['message/stream', -32004],
-  ['tasks/resubscribe', -32004],
-  ['tasks/pushNotificationConfig/set', -32003],
-  ['tasks/pushNotificationConfig/get', -32003],
-  ['tasks/pushNotificationConfig/list', -32003],
-  ['tasks/pushNotificationConfig/delete', -32003],
-  ['agent/getAuthenticatedExtendedCard', -32004],
-])('%s is not offered, and answers with its standard error', async (method, code) => {
-  const params = {
-    ...saying('hi'),
-    id: 'x',
-    taskId: 'x',
-    pushNotificationConfig: { url: 'https://example.com/hook' },
-    pushNotificationConfigId: 'y',
-  };
-  expect((await v03(method, params)).error?.code).toBe(code);
-});
-
 // F29
 it('knows no method of v1.0, and no tasks/list', async () => {
   for (const name of ['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'tasks/list', 'toString']) {

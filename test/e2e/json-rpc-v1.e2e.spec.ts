@@ -209,22 +209,6 @@ describe('ListTasks', () => {
   });
 });
 
-describe('what is not offered', () => {
-  it.each([
-    ['SendStreamingMessage', sendParams('hi'), -32004],
-    ['SubscribeToTask', { id: 'x' }, -32004],
-    ['CreateTaskPushNotificationConfig', { taskId: 'x', url: 'https://example.com/hook' }, -32003],
-    ['GetTaskPushNotificationConfig', { taskId: 'x', id: 'y' }, -32003],
-    ['ListTaskPushNotificationConfigs', { taskId: 'x' }, -32003],
-    ['DeleteTaskPushNotificationConfig', { taskId: 'x', id: 'y' }, -32003],
-    ['GetExtendedAgentCard', {}, -32004],
-  ])('%s answers with its standard error', async (method, params, code) => {
-    const { body, status } = await caller.call(method, params);
-    expect(status).toBe(200);
-    expect(body.error?.code).toBe(code);
-  });
-});
-
 describe('errors', () => {
   it('carry google.rpc details: the reason, and the fields that are wrong', async () => {
     const { body, headers } = await caller.call('SendMessage', { message: { role: 'ROLE_USER', parts: [] } });
