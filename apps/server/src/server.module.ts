@@ -9,6 +9,7 @@ import { A2aOperations } from './a2a/a2a-operations.js';
 import { AgentCardController } from './a2a/agent-card.controller.js';
 import { Cards } from './a2a/cards.js';
 import { HeldRequests } from './a2a/held-requests.js';
+import { HttpJsonController } from './a2a/http-json.controller.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
 import { TaskHistoryController } from './api/task-history.controller.js';
 import { TasksController } from './api/tasks.controller.js';
@@ -49,6 +50,7 @@ export class ServerModule {
       ],
       controllers: [
         JsonRpcController,
+        HttpJsonController,
         AgentCardController,
         RestTasksController,
         TasksController,

@@ -29,6 +29,8 @@ export interface DomainErrorDetails {
   ParseError: Record<string, never>;
   InvalidRequest: Record<string, never>;
   MethodNotFound: { method: string };
+  /** The path is known, the HTTP method is not one of `allow`, which is a list as an Allow header has it. */
+  MethodNotAllowed: { allow: string };
   UnsupportedMediaType: { mediaType: string };
   PayloadTooLarge: { limit: number };
   // The caller

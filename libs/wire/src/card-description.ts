@@ -51,13 +51,17 @@ export interface CardDescription {
   readonly iconUrl?: string;
 }
 
-const PATHS: Record<CardBinding, string> = { JSONRPC: '/a2a', 'HTTP+JSON': '/a2a/v1' };
+/** Clients of 1.0 put `/message:send` behind the address of HTTP+JSON, clients of 0.3 `/v1/message:send`. */
+const PATHS: Record<ProtocolVersion, Record<CardBinding, string>> = {
+  '1.0': { JSONRPC: '/a2a', 'HTTP+JSON': '/a2a/v1' },
+  '0.3': { JSONRPC: '/a2a', 'HTTP+JSON': '/a2a' },
+};
 
 /** The interfaces of a server at `publicUrl` that serves these bindings: each in 1.0 first, then each in 0.3. */
 export function interfacesAt(publicUrl: string, bindings: readonly CardBinding[]): CardInterface[] {
   const root = publicUrl.replace(/\/+$/, '');
   return (['1.0', '0.3'] as const).flatMap((version) =>
-    bindings.map((binding) => ({ url: `${root}${PATHS[binding]}`, binding, version })),
+    bindings.map((binding) => ({ url: `${root}${PATHS[version][binding]}`, binding, version })),
   );
 }
 

@@ -1,5 +1,6 @@
 import type { DomainError, Json, JsonObject } from '@app/domain';
 import type { CardDescription } from './card-description.js';
+import type { HttpBinding } from './http-binding.js';
 import type { RpcError } from './json-rpc.js';
 import type { MethodRegistry } from './requests.js';
 import type { StreamUpdate } from './stream-update.js';
@@ -8,10 +9,13 @@ import type { ProtocolVersion } from './version.js';
 /** One protocol version of A2A: everything that a controller, a stream or a webhook needs to speak it. */
 export interface A2aCodec {
   readonly version: ProtocolVersion;
+  /** JSON-RPC. */
   readonly methods: MethodRegistry;
+  /** HTTP+JSON. */
+  readonly http: HttpBinding;
   /** When a subscription to a task ends: with the turn (0.3's `final`), or only with the task. */
   readonly subscriptionUntil: 'turn' | 'end';
-  /** The result of one stream frame, and the body of one webhook delivery. */
+  /** The result of one stream frame of JSON-RPC, and the body of one webhook delivery. */
   encodeUpdate(update: StreamUpdate): Json;
   encodeCard(card: CardDescription): JsonObject;
   rpcError(error: DomainError): RpcError;

@@ -246,12 +246,12 @@ describe('golden payloads', () => {
 });
 
 describe('cards', () => {
-  it('list 1.0 first and 0.3 after, at the same addresses', () => {
+  it('list 1.0 first and 0.3 after, where clients of each look for them', () => {
     expect(card.interfaces.map(({ version, binding, url }) => [version, binding, url])).toEqual([
       ['1.0', 'JSONRPC', 'https://acta.example.com/a2a'],
       ['1.0', 'HTTP+JSON', 'https://acta.example.com/a2a/v1'],
       ['0.3', 'JSONRPC', 'https://acta.example.com/a2a'],
-      ['0.3', 'HTTP+JSON', 'https://acta.example.com/a2a/v1'],
+      ['0.3', 'HTTP+JSON', 'https://acta.example.com/a2a'],
     ]);
   });
 

@@ -8,6 +8,8 @@ export {
   type CardSkill,
 } from './card-description.js';
 export { asDomainError, jsonRpcStatus, retryAfterSeconds } from './error-details.js';
+export type { HttpBinding, HttpRoute } from './http-binding.js';
+export { paramsOfQuery, type HttpQuery } from './http-query.js';
 export * from './json-rpc.js';
 export * from './media-type.js';
 export * from './requests.js';

@@ -28,3 +28,24 @@ const unsupported = (contentType: string, how: string) =>
   new DomainError('UnsupportedMediaType', `unsupported media type: ${how}`, {
     mediaType: contentType.slice(0, 100),
   });
+
+/**
+ * Which of the two an HTTP+JSON answer is written as (RFC 9110 section 12.5.1): the plain one, unless `Accept` names the other and
+ * does not rank the plain one as high.
+ */
+export function answerMediaType(accept: string | undefined): string {
+  const plain = qualityOf(accept, [JSON_MEDIA_TYPE, 'application/*', '*/*']);
+  return qualityOf(accept, [A2A_JSON_MEDIA_TYPE]) > plain ? A2A_JSON_MEDIA_TYPE : JSON_MEDIA_TYPE;
+}
+
+/** The quality that `Accept` gives to the first of these ranges that it names. */
+function qualityOf(accept: string | undefined, ranges: readonly string[]): number {
+  const named = (accept ?? '').split(',').map((item) => item.split(';').map((piece) => piece.trim().toLowerCase()));
+  for (const range of ranges) {
+    const item = named.find(([name]) => name === range);
+    if (item === undefined) continue;
+    const quality = Number(item.find((piece) => /^q=/.test(piece))?.slice(2) ?? 1);
+    return Number.isNaN(quality) ? 1 : quality;
+  }
+  return 0;
+}

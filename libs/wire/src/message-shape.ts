@@ -12,6 +12,8 @@ export interface AddressedMessage {
 interface Dialect {
   readonly spelling: Spelling;
   readonly userRole: string;
+  /** Where the parts are, `parts` if nothing else is said. */
+  readonly partsName?: string;
   decodePart(source: Json, message: ObjectReader, name: string): Part;
 }
 
@@ -43,16 +45,17 @@ export function readMessage(source: Json | undefined, violations: Violations, di
 }
 
 function readParts(message: ObjectReader, dialect: Dialect): Part[] {
-  const parts = message.raw('parts');
+  const { partsName = 'parts' } = dialect;
+  const parts = message.raw(partsName);
   if (parts === undefined || (Array.isArray(parts) && parts.length === 0)) {
-    message.wrong('parts', 'at least one part is required');
+    message.wrong(partsName, 'at least one part is required');
     return [];
   }
   if (!Array.isArray(parts)) {
-    message.wrong('parts', 'must be an array');
+    message.wrong(partsName, 'must be an array');
     return [];
   }
-  return parts.map((part, at) => dialect.decodePart(part, message, `parts[${at}]`));
+  return parts.map((part, at) => dialect.decodePart(part, message, `${partsName}[${at}]`));
 }
 
 /** The fields of messages and artifacts that both versions write alike; what is empty is left out. */

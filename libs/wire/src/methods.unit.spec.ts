@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BOUNDS, DomainError, type FieldViolation, type JsonObject } from '@app/domain';
 import type { A2aCodec } from './codec.js';
-import { v03, v1 } from './index.js';
+import { paramsOfQuery, v03, v1 } from './index.js';
 import { readCall } from './json-rpc.js';
 
 function decode(codec: A2aCodec, method: string, params: unknown): unknown {
@@ -298,7 +298,7 @@ describe('v1.0 params', () => {
   });
 
   it('come out of a query string too', () => {
-    const params = v1.paramsOfQuery({
+    const params = paramsOfQuery({
       pageSize: '7',
       includeArtifacts: 'true',
       historyLength: '2',
@@ -312,9 +312,9 @@ describe('v1.0 params', () => {
       status: 'working',
     });
     for (const pageSize of ['2.5', '1e1', '0x10', ' 7', '', '-1']) {
-      expect(fields(v1.codec, 'ListTasks', v1.paramsOfQuery({ pageSize }))).toEqual(['pageSize']);
+      expect(fields(v1.codec, 'ListTasks', paramsOfQuery({ pageSize }))).toEqual(['pageSize']);
     }
-    expect(fields(v1.codec, 'ListTasks', v1.paramsOfQuery({ pageSize: ['1', '2'], includeArtifacts: 'yes' }))).toEqual([
+    expect(fields(v1.codec, 'ListTasks', paramsOfQuery({ pageSize: ['1', '2'], includeArtifacts: 'yes' }))).toEqual([
       'pageSize',
       'includeArtifacts',
     ]);

@@ -102,7 +102,10 @@ export interface Operations {
 
 export type Operation = keyof Operations;
 
-/** One JSON-RPC method of one version. `decode` throws InvalidParameters; `encode` gets the request for its history bound. */
+/**
+ * One method of one version in one binding. `decode` takes the params (in HTTP+JSON, what path, query and body say together) and throws
+ * InvalidParameters; `encode` gets the request for its history bound.
+ */
 export interface Method<O extends Operation> {
   readonly operation: O;
   decode(params: JsonObject | undefined): Operations[O]['request'];

@@ -1,5 +1,8 @@
 import { AgentDirectory } from '@app/tasks';
-import { type CardDescription, interfacesAt, type ProtocolVersion } from '@app/wire';
+import { type CardBinding, type CardDescription, interfacesAt, type ProtocolVersion } from '@app/wire';
+
+/** How A2A is spoken here, in order of preference. */
+export const A2A_BINDINGS: readonly CardBinding[] = ['JSONRPC', 'HTTP+JSON'];
 
 /** What there is to be switched on. */
 const BUILT: ReadonlySet<keyof CardDescription['capabilities']> = new Set(['streaming']);
@@ -34,7 +37,7 @@ export class Cards {
       skills,
       inputModes,
       outputModes,
-      interfaces: interfacesAt(this.options.publicUrl(), ['JSONRPC']),
+      interfaces: interfacesAt(this.options.publicUrl(), A2A_BINDINGS),
       capabilities: {
         streaming: this.offers('streaming'),
         pushNotifications: this.offers('pushNotifications'),

@@ -1,7 +1,10 @@
-import type { DomainError, JsonObject } from '@app/domain';
+import { DomainError, type JsonObject } from '@app/domain';
 import {
+  A2A_JSON_MEDIA_TYPE,
   type A2aCodec,
+  answerMediaType,
   encodeFailure,
+  JSON_MEDIA_TYPE,
   jsonRpcStatus,
   native,
   protocolVersion,
@@ -38,13 +41,28 @@ export const isPublic = (request: { url: string }): boolean => PUBLIC.some((path
 
 const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
+/** A2A's HTTP+JSON binding; the rest of the path is what it is asked. */
+const HTTP_JSON = /^\/a2a\/v1(?:\/|$)/;
+
+/** What is asked of the HTTP+JSON binding: the path below its address, percent-encoded as it was sent. */
+export const httpJsonPathOf = (request: { url: string }): string =>
+  pathOf(request.url).replace(HTTP_JSON, '').replace(/\/$/, '');
+
+/** Media types that a request's body may have. */
+export const mediaTypesOf = (request: { url: string }): string[] =>
+  HTTP_JSON.test(pathOf(request.url)) ? [JSON_MEDIA_TYPE, A2A_JSON_MEDIA_TYPE] : [JSON_MEDIA_TYPE];
+
+/** Media type of a JSON answer. */
+export const answerTypeOf = (request: EdgeRequest): string =>
+  HTTP_JSON.test(pathOf(request.url)) ? answerMediaType(request.headers.accept) : JSON_MEDIA_TYPE;
+
 /** An error as the surface of this path writes it. */
 function errorOn(request: EdgeRequest, error: DomainError): { status: number; body: JsonObject } {
   const path = pathOf(request.url);
   if (path === '/a2a' || path === '/a2a/') {
     return { status: jsonRpcStatus(error), body: encodeFailure(null, codecToRefuseIn(request).rpcError(error)) };
   }
-  if (path.startsWith('/a2a/v1/')) return codecToRefuseIn(request).httpError(error);
+  if (HTTP_JSON.test(path)) return codecToRefuseIn(request).httpError(error);
   return path.startsWith('/api/') ? native.httpError(error) : rest.httpError(error);
 }
 
@@ -52,7 +70,7 @@ function errorOn(request: EdgeRequest, error: DomainError): { status: number; bo
 export function answerOn(request: EdgeRequest, reply: FastifyReply, error: DomainError): void {
   const { status, body } = errorOn(request, error);
   describeRefusal(reply, error);
-  void reply.code(status).header('Content-Type', 'application/json').send(JSON.stringify(body));
+  void reply.code(status).header('Content-Type', answerTypeOf(request)).send(JSON.stringify(body));
 }
 
 /** Headers that a refusal has beside its body. */
@@ -60,5 +78,6 @@ export function describeRefusal(reply: FastifyReply, error: DomainError): void {
   const retryAfter = retryAfterSeconds(error);
   if (retryAfter !== undefined) reply.header('Retry-After', String(retryAfter));
   if (error.kind === 'Unauthenticated') reply.header('WWW-Authenticate', 'Bearer');
+  if (DomainError.is(error, 'MethodNotAllowed')) reply.header('Allow', error.details.allow);
   if (error.kind === 'PayloadTooLarge') reply.header('Connection', 'close');
 }

@@ -3,7 +3,7 @@ import { AgentDirectory } from '@app/tasks';
 import { PROTOCOL_VERSIONS } from '@app/wire';
 import { Controller, Get, HttpCode, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Cards } from '../a2a/cards.js';
+import { A2A_BINDINGS, Cards } from '../a2a/cards.js';
 
 /** What this server is and can do, and whether it is alive and ready. */
 @Controller('health')
@@ -21,7 +21,7 @@ export class HealthController {
     const body = {
       status: database ? 'ok' : 'unavailable',
       protocolVersions: PROTOCOL_VERSIONS,
-      bindings: ['JSONRPC', 'REST'],
+      bindings: [...A2A_BINDINGS, 'REST'],
       capabilities,
       agents: this.agents.all().map(({ name, version }) => ({ name, version })),
       database: database ? 'ok' : 'unreachable',

@@ -18,6 +18,7 @@ const STATUS: Record<DomainErrorKind, number> = {
   ParseError: 400,
   InvalidRequest: 400,
   MethodNotFound: 404,
+  MethodNotAllowed: 405,
   UnsupportedMediaType: 415,
   PayloadTooLarge: 413,
   Unauthenticated: 401,

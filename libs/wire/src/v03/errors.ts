@@ -34,6 +34,7 @@ const ERRORS: Record<DomainErrorKind, Row> = {
   ParseError: row(-32700, 400, 'PARSE_ERROR'),
   InvalidRequest: row(-32600, 400, 'INVALID_REQUEST'),
   MethodNotFound: row(-32601, 404, 'METHOD_NOT_FOUND'),
+  MethodNotAllowed: row(-32601, 405, 'METHOD_NOT_FOUND'),
   UnsupportedMediaType: row(-32005, 415, 'CONTENT_TYPE_NOT_SUPPORTED'),
   PayloadTooLarge: row(-32600, 413, 'PAYLOAD_TOO_LARGE'),
   Unauthenticated: row(-31401, 401, 'UNAUTHENTICATED'),

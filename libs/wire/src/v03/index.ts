@@ -1,6 +1,7 @@
 import type { A2aCodec } from '../codec.js';
 import { encodeCard } from './agent-card.js';
 import { httpError, rpcError } from './errors.js';
+import { http } from './http-json.js';
 import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';
 
@@ -8,6 +9,7 @@ import { encodeUpdate } from './task.codec.js';
 export const codec: A2aCodec = {
   version: '0.3',
   methods,
+  http,
   subscriptionUntil: 'turn',
   encodeUpdate,
   encodeCard,

@@ -1,5 +1,6 @@
 import type { Json, JsonObject, Part } from '@app/domain';
 import { isObject, ObjectReader } from '../object-reader.js';
+import { carried, uncarried } from './carried-metadata.js';
 
 /*
  * A v0.3 part says less than a v1.0 one. What its shape has no place for travels in its metadata, under these keys, so that
@@ -13,52 +14,43 @@ import { isObject, ObjectReader } from '../object-reader.js';
 const WRAPPED = 'data_part_compat';
 const FILENAME = 'acta/filename';
 const MEDIA_TYPE = 'acta/mediaType';
-const OWN = 'acta/metadata';
-const RESERVED = [WRAPPED, FILENAME, MEDIA_TYPE, OWN];
+const RESERVED = [WRAPPED, FILENAME, MEDIA_TYPE];
 
 export function encodePart({ text, raw, url, data, metadata, filename, mediaType }: Part): JsonObject {
   if (raw !== undefined || url !== undefined) {
     const names = { ...(filename ? { name: filename } : {}), ...(mediaType ? { mimeType: mediaType } : {}) };
     const file = raw === undefined ? { uri: url ?? '', ...names } : { bytes: raw, ...names };
-    return { kind: 'file', file, ...carried(metadata, {}) };
+    return { kind: 'file', file, ...carried(metadata, {}, RESERVED) };
   }
   const extra = { ...(filename ? { [FILENAME]: filename } : {}), ...(mediaType ? { [MEDIA_TYPE]: mediaType } : {}) };
-  if (text !== undefined) return { kind: 'text', text, ...carried(metadata, extra) };
-  if (isObject(data)) return { kind: 'data', data, ...carried(metadata, extra) };
-  return { kind: 'data', data: { value: data ?? null }, ...carried(metadata, { ...extra, [WRAPPED]: true }) };
-}
-
-function carried(metadata: JsonObject | undefined, extra: JsonObject): { metadata?: JsonObject } {
-  const clashes = metadata !== undefined && RESERVED.some((key) => Object.hasOwn(metadata, key));
-  if (clashes) return { metadata: { ...extra, [OWN]: metadata } };
-  if (metadata === undefined && Object.keys(extra).length === 0) return {};
-  return { metadata: { ...metadata, ...extra } };
+  if (text !== undefined) return { kind: 'text', text, ...carried(metadata, extra, RESERVED) };
+  if (isObject(data)) return { kind: 'data', data, ...carried(metadata, extra, RESERVED) };
+  return { kind: 'data', data: { value: data ?? null }, ...carried(metadata, { ...extra, [WRAPPED]: true }, RESERVED) };
 }
 
 /** Reads `parts[at]` of a message; what is wrong goes to the reader's violations. */
-export function decodePart(source: Json, message: ObjectReader, name: string): Part {
+export const decodePart = (source: Json, message: ObjectReader, name: string): Part =>
+  readPart(source, message, name, decodeContent);
+
+/** Reads a part around its content, which both bindings shape differently. `extra` is what its metadata carried. */
+export function readPart(
+  source: Json,
+  message: ObjectReader,
+  name: string,
+  readContent: (part: ObjectReader, extra: JsonObject) => Part,
+): Part {
   if (!isObject(source)) {
     message.wrong(name, 'must be an object');
     return {};
   }
   const reader = new ObjectReader(source, message.at(name), message.violations, message.spelling);
-  const { own, extra } = uncarried(reader.object('metadata'));
-  const part = decodeContent(reader, extra);
+  const { own, extra } = uncarried(reader.object('metadata'), RESERVED);
+  const part = readContent(reader, extra);
   if (own !== undefined) part.metadata = own;
   const { [FILENAME]: filename, [MEDIA_TYPE]: mediaType } = extra;
   if (typeof filename === 'string' && filename !== '') part.filename ??= filename;
   if (typeof mediaType === 'string' && mediaType !== '') part.mediaType ??= mediaType;
   return part;
-}
-
-function uncarried(metadata: JsonObject | undefined): { own?: JsonObject; extra: JsonObject } {
-  if (metadata === undefined) return { extra: {} };
-  if (!RESERVED.some((key) => Object.hasOwn(metadata, key))) return { own: metadata, extra: {} };
-  const entries = Object.entries(metadata);
-  const extra = Object.fromEntries(entries.filter(([key]) => RESERVED.includes(key)));
-  const nested = extra[OWN];
-  const own = isObject(nested) ? nested : Object.fromEntries(entries.filter(([key]) => !RESERVED.includes(key)));
-  return Object.keys(own).length === 0 ? { extra } : { own, extra };
 }
 
 function decodeContent(reader: ObjectReader, extra: JsonObject): Part {
@@ -69,35 +61,42 @@ function decodeContent(reader: ObjectReader, extra: JsonObject): Part {
       if (reader.raw('text') === undefined) reader.wrong('text', 'is required');
       return { text };
     }
-    case 'data': {
-      const data = reader.raw('data');
-      if (!isObject(data)) reader.wrong('data', 'must be an object');
-      const wrapped = extra[WRAPPED] === true && isObject(data) && Object.hasOwn(data, 'value');
-      return { data: wrapped ? data['value'] : data };
-    }
+    case 'data':
+      return readData(reader, extra);
     case 'file':
-      return decodeFile(reader);
+      return readFile(reader, { bytes: 'bytes', uri: 'uri' });
     default:
       reader.wrong('kind', 'must be text, file or data');
       return {};
   }
 }
 
-function decodeFile(part: ObjectReader): Part {
+/** The object in `data`, unwrapped where it stands for something else. */
+export function readData(reader: ObjectReader, extra: JsonObject): Part {
+  const data = reader.raw('data');
+  if (!isObject(data)) reader.wrong('data', 'must be an object');
+  const wrapped = extra[WRAPPED] === true && isObject(data) && Object.hasOwn(data, 'value');
+  return { data: wrapped ? data['value'] : data };
+}
+
+/** The object in `file`, whose content has one of two names. */
+export function readFile(part: ObjectReader, names: { readonly bytes: string; readonly uri: string }): Part {
   const source = part.raw('file');
   if (!isObject(source)) {
     part.wrong('file', 'must be an object');
     return {};
   }
   const file = new ObjectReader(source, part.at('file'), part.violations, part.spelling);
-  const bytes = file.raw('bytes');
-  const uri = file.raw('uri');
-  if ((bytes === undefined) === (uri === undefined)) part.wrong('file', 'must have exactly one of bytes and uri');
-  if (uri === '') file.wrong('uri', 'must not be empty');
+  const bytes = file.raw(names.bytes);
+  const uri = file.raw(names.uri);
+  if ((bytes === undefined) === (uri === undefined)) {
+    part.wrong('file', `must have exactly one of ${names.bytes} and ${names.uri}`);
+  }
+  if (uri === '') file.wrong(names.uri, 'must not be empty');
   const filename = file.string('name');
   const mediaType = file.string('mimeType');
   return {
-    ...(bytes === undefined ? { url: file.string('uri') } : { raw: file.base64('bytes') }),
+    ...(bytes === undefined ? { url: file.string(names.uri) } : { raw: file.base64(names.bytes) }),
     ...(filename === undefined ? {} : { filename }),
     ...(mediaType === undefined ? {} : { mediaType }),
   };

@@ -36,6 +36,7 @@ const ERRORS: Record<DomainErrorKind, Row> = {
   ParseError: row(-32700, 400, 'INVALID_ARGUMENT', 'PARSE_ERROR'),
   InvalidRequest: row(-32600, 400, 'INVALID_ARGUMENT', 'INVALID_REQUEST'),
   MethodNotFound: row(-32601, 404, 'UNIMPLEMENTED', 'METHOD_NOT_FOUND'),
+  MethodNotAllowed: row(-32601, 405, 'UNIMPLEMENTED', 'METHOD_NOT_FOUND'),
   UnsupportedMediaType: row(-32005, 415, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'),
   PayloadTooLarge: row(-32600, 413, 'INVALID_ARGUMENT', 'PAYLOAD_TOO_LARGE'),
   Unauthenticated: row(-31401, 401, 'UNAUTHENTICATED', 'UNAUTHENTICATED'),

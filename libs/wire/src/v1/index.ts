@@ -1,6 +1,7 @@
 import type { A2aCodec } from '../codec.js';
 import { encodeCard } from './agent-card.js';
 import { httpError, rpcError } from './errors.js';
+import { http } from './http.js';
 import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';
 
@@ -8,11 +9,10 @@ import { encodeUpdate } from './task.codec.js';
 export const codec: A2aCodec = {
   version: '1.0',
   methods,
+  http,
   subscriptionUntil: 'end',
   encodeUpdate,
   encodeCard,
   rpcError,
   httpError,
 };
-
-export { paramsOfQuery } from './query.js';

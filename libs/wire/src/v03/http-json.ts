@@ -1,0 +1,159 @@
+import { BOUNDS, type JsonObject } from '@app/domain';
+import { acceptedModes } from '../accepted-modes.js';
+import { neverOneResult } from '../codec.js';
+import { HttpBinding } from '../http-binding.js';
+import { Violations } from '../object-reader.js';
+import { paramsOf, readParams } from '../params.js';
+import type { Method, PushConfig, SendConfiguration, SendRequest, TaskRequest } from '../requests.js';
+import {
+  decodeMessage,
+  encodeCard,
+  encodePushConfig,
+  encodeSendResult,
+  encodeTask,
+  encodeUpdate,
+} from './http-json.codec.js';
+import {
+  CreateConfigBody,
+  GetTaskQuery,
+  ListConfigsQuery,
+  SendMessageConfigurationBody,
+  SendMessageRequestBody,
+  TaskConfigBody,
+  TaskConfigPath,
+  TaskPath,
+} from './http-json.params.js';
+import { decodePushConfig } from './push.codec.js';
+
+const either = { spelling: 'either' } as const;
+
+function decodeSend(params: JsonObject = {}): SendRequest {
+  const violations = new Violations();
+  const { configuration, metadata } = readParams(SendMessageRequestBody, params, violations, either);
+  const request = {
+    ...decodeMessage(params, violations),
+    configuration: decodeConfiguration(configuration, violations),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+  violations.check();
+  return request;
+}
+
+/**
+ * A send without a configuration waits, as in JSON-RPC. In one that is there, proto3 leaves out what is false or zero: no `blocking`
+ * is `blocking: false`, and a `historyLength` of 0 is no bound ("if 0, the history will be unlimited").
+ */
+function decodeConfiguration(source: JsonObject | undefined, violations: Violations): SendConfiguration {
+  if (source === undefined) return { returnImmediately: false };
+  const at = { ...either, path: 'configuration' };
+  const read = readParams(SendMessageConfigurationBody, source, violations, at);
+  const modes = acceptedModes(read.acceptedOutputModes, violations);
+  const push = read.pushNotification;
+  return {
+    returnImmediately: read.blocking !== true,
+    ...(modes === undefined ? {} : { acceptedOutputModes: modes }),
+    ...(read.historyLength ? { historyLength: read.historyLength } : {}),
+    ...(push === undefined ? {} : { pushConfig: decodePushConfig(push, violations, 'configuration.pushNotification') }),
+  };
+}
+
+function decodeCreateConfig(params: JsonObject = {}): PushConfig & TaskRequest {
+  const violations = new Violations();
+  const { taskId, configId, config } = readParams(CreateConfigBody, params, violations, either);
+  const [source, path] = config === undefined ? [params, ''] : [config, 'config'];
+  const { pushNotificationConfig } = readParams(TaskConfigBody, source, violations, { ...either, path });
+  violations.check();
+  const at = path === '' ? 'pushNotificationConfig' : `${path}.pushNotificationConfig`;
+  const decoded = decodePushConfig(pushNotificationConfig, violations, at);
+  violations.check();
+  return { ...(configId === undefined ? {} : { id: configId }), ...decoded, taskId };
+}
+
+const taskPath = paramsOf(TaskPath, 'either');
+const taskQuery = paramsOf(GetTaskQuery, 'either');
+const configPath = paramsOf(TaskConfigPath, 'either');
+const configsQuery = paramsOf(ListConfigsQuery, 'either');
+
+const sendMessage: Method<'sendMessage'> = {
+  operation: 'sendMessage',
+  decode: decodeSend,
+  encode: (view, { configuration }) => encodeSendResult(view, configuration.historyLength),
+};
+
+const streamMessage: Method<'streamMessage'> = {
+  operation: 'streamMessage',
+  decode: decodeSend,
+  encode: neverOneResult,
+};
+
+const getTask: Method<'getTask'> = {
+  operation: 'getTask',
+  decode: (params) => {
+    const { id, historyLength } = taskQuery(params);
+    return { taskId: id, ...(historyLength === undefined ? {} : { historyLength }) };
+  },
+  encode: (view, { historyLength }) => encodeTask(view, historyLength),
+};
+
+const cancelTask: Method<'cancelTask'> = {
+  operation: 'cancelTask',
+  decode: (params) => ({ taskId: taskPath(params).id }),
+  encode: (view) => encodeTask(view),
+};
+
+const subscribeToTask: Method<'subscribeToTask'> = {
+  operation: 'subscribeToTask',
+  decode: (params) => ({ taskId: taskPath(params).id }),
+  encode: neverOneResult,
+};
+
+const createPushConfig: Method<'createPushConfig'> = {
+  operation: 'createPushConfig',
+  decode: decodeCreateConfig,
+  encode: encodePushConfig,
+};
+
+const configIds = (params: JsonObject | undefined) => {
+  const { taskId, id } = configPath(params);
+  return { taskId, configId: id };
+};
+
+const getPushConfig: Method<'getPushConfig'> = {
+  operation: 'getPushConfig',
+  decode: configIds,
+  encode: encodePushConfig,
+};
+
+const listPushConfigs: Method<'listPushConfigs'> = {
+  operation: 'listPushConfigs',
+  decode: (params) => {
+    const { pageSize, ...rest } = configsQuery(params);
+    return { ...rest, pageSize: pageSize || BOUNDS.pageSizeMax };
+  },
+  encode: ({ configs, nextPageToken }) => ({ configs: configs.map(encodePushConfig), nextPageToken }),
+};
+
+const deletePushConfig: Method<'deletePushConfig'> = {
+  operation: 'deletePushConfig',
+  decode: configIds,
+  // google.protobuf.Empty
+  encode: () => ({}),
+};
+
+const getCard: Method<'getExtendedCard'> = { operation: 'getExtendedCard', decode: () => ({}), encode: encodeCard };
+
+/** The HTTP+JSON binding of A2A v0.3 (section 3.5.6), below its `/v1`. Its list of tasks was never made: no SDK has it. */
+export const http = new HttpBinding(
+  {
+    'message:send': { POST: sendMessage },
+    'message:stream': { POST: streamMessage },
+    'tasks/{id}:cancel': { POST: cancelTask },
+    // The proto says GET, the section POST.
+    'tasks/{id}:subscribe': { GET: subscribeToTask, POST: subscribeToTask },
+    'tasks/{id}': { GET: getTask },
+    'tasks/{taskId}/pushNotificationConfigs': { GET: listPushConfigs, POST: createPushConfig },
+    'tasks/{taskId}/pushNotificationConfigs/{id}': { GET: getPushConfig, DELETE: deletePushConfig },
+    card: { GET: getCard },
+  },
+  encodeUpdate,
+);

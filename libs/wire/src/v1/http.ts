@@ -1,0 +1,40 @@
+import type { JsonObject } from '@app/domain';
+import { HttpBinding } from '../http-binding.js';
+import type { AnyMethod, Method } from '../requests.js';
+import { methods } from './methods.js';
+import { encodeUpdate } from './task.codec.js';
+
+/** The bodies are those of JSON-RPC's params and results: both are ProtoJSON of the same messages. */
+const method = (name: string): AnyMethod => methods.get(name)!;
+
+const listTasks = method('ListTasks') as Method<'listTasks'>;
+
+/** Section 11.5 writes states in queries as `status=working`, and ProtoJSON as `TASK_STATE_WORKING`: both are read. */
+function withStateName({ status, ...params }: JsonObject): JsonObject {
+  const short = typeof status === 'string' && /^[a-z-]+$/.test(status);
+  if (!short) return status === undefined ? params : { ...params, status };
+  return { ...params, status: `TASK_STATE_${status.replaceAll('-', '_').toUpperCase()}` };
+}
+
+/** The HTTP+JSON binding of A2A v1.0 (section 11.3 and the proto's `google.api.http`). */
+export const http = new HttpBinding(
+  {
+    'message:send': { POST: method('SendMessage') },
+    'message:stream': { POST: method('SendStreamingMessage') },
+    tasks: { GET: { ...listTasks, decode: (params) => listTasks.decode(withStateName(params ?? {})) } },
+    'tasks/{id}:cancel': { POST: method('CancelTask') },
+    // The section says POST, the proto GET.
+    'tasks/{id}:subscribe': { GET: method('SubscribeToTask'), POST: method('SubscribeToTask') },
+    'tasks/{id}': { GET: method('GetTask') },
+    'tasks/{taskId}/pushNotificationConfigs': {
+      GET: method('ListTaskPushNotificationConfigs'),
+      POST: method('CreateTaskPushNotificationConfig'),
+    },
+    'tasks/{taskId}/pushNotificationConfigs/{id}': {
+      GET: method('GetTaskPushNotificationConfig'),
+      DELETE: method('DeleteTaskPushNotificationConfig'),
+    },
+    extendedAgentCard: { GET: method('GetExtendedAgentCard') },
+  },
+  encodeUpdate,
+);
