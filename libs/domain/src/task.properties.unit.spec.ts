@@ -6,7 +6,8 @@ import type { Fence, RunOutput, TaskCommand } from './task.commands.js';
 import { decide, evolveAll } from './task.decide.js';
 import type { TaskEvent } from './task.events.js';
 import { activeRun, evolve, isTerminal, type TaskState, TERMINAL_STATUSES } from './task.state.js';
-import { type RecordedEvent, TaskFold } from './task.view.js';
+import { TaskFold } from './task.fold.js';
+import type { RecordedEvent } from './task.view.js';
 
 const TASK = 'task-1';
 
