@@ -14,6 +14,7 @@ import {
   ListTasksHandler,
   type ListTasksRequest,
   PageTokens,
+  PushPolicy,
   SendMessage,
   SendMessageHandler,
   type SendMessageRequest,
@@ -80,7 +81,7 @@ export class Replica {
     this.worker = new Worker({ streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
     this.reaper = new LeaseReaper(streams, queue, () => retry, onError, options.reapMs ?? 3_600_000);
     const access = new AccessRecord(new AuditTrail(this.database));
-    this.sendHandler = new SendMessageHandler(streams, reader, agents, this.worker, secret);
+    this.sendHandler = new SendMessageHandler(streams, reader, agents, this.worker, secret, new PushPolicy(true, true));
     const policy = options.cancel ?? new CancelPolicy('fence', 5_000);
     this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret);
     this.getHandler = new GetTaskHandler(reader, access);

@@ -3,7 +3,7 @@ import type { Config } from '@app/config';
 import { DeliveryModule } from '@app/delivery';
 import { type Agents, ExecutionModule } from '@app/execution';
 import { type Storage, StorageModule } from '@app/storage';
-import { AgentDirectory, CancelPolicy, TasksModule } from '@app/tasks';
+import { AgentDirectory, CancelPolicy, PushPolicy, TasksModule } from '@app/tasks';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { A2aOperations } from './a2a/a2a-operations.js';
 import { AgentCardController } from './a2a/agent-card.controller.js';
@@ -38,7 +38,11 @@ export class ServerModule {
       imports: [
         StorageModule.with(storage),
         AccessModule.with({ auth, oidc, token }),
-        TasksModule.with({ leaseMs, cancel: new CancelPolicy(cancelActive, cancelGraceMs) }),
+        TasksModule.with({
+          leaseMs,
+          cancel: new CancelPolicy(cancelActive, cancelGraceMs),
+          push: new PushPolicy(config.capabilities.has('pushNotifications'), config.pushAllowPrivate),
+        }),
         DeliveryModule.with(),
         ExecutionModule.with({
           agents,

@@ -3,7 +3,7 @@ import type { Principal } from '@app/domain';
 import { Injectable } from '@nestjs/common';
 
 /** What an admin did with a task of someone else. */
-export type ForeignAccess = 'TaskRead' | 'TaskCanceled';
+export type ForeignAccess = 'TaskRead' | 'TaskCanceled' | 'PushConfigSet' | 'PushConfigDeleted' | 'PushConfigsRead';
 
 /** Records in the tenant's audit log when an admin reaches a task that is not its own. */
 @Injectable()

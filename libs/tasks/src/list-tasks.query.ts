@@ -78,7 +78,7 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     const last = tasks.at(-1);
     const nextPageToken =
       last !== undefined && found.length > tasks.length
-        ? this.tokens.seal({ statusAt: last.state.statusAt, taskId: last.taskId }, boundTo)
+        ? this.tokens.seal([last.state.statusAt, last.taskId], boundTo)
         : '';
     return { tasks, nextPageToken, pageSize, totalSize };
   }
@@ -96,7 +96,7 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
         .where((eb) => matching(eb, request));
     const page = filtered()
       .$if(after !== null, (query) =>
-        query.where(sql<boolean>`(t.status_at, t.task_id) < (${after?.statusAt}::timestamptz, ${after?.taskId})`),
+        query.where(sql<boolean>`(t.status_at, t.task_id) < (${after?.[0]}::timestamptz, ${after?.[1]})`),
       )
       .select([
         't.tenant_id',

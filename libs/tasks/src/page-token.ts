@@ -2,11 +2,8 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { invalidField } from '@app/domain';
 import type { ServerSecret } from '@app/storage';
 
-/** The last task that a page emitted: where the next one goes on. */
-export interface PagePosition {
-  readonly statusAt: string;
-  readonly taskId: string;
-}
+/** The sort key of the last thing that a page emitted: where the next one goes on. */
+export type PagePosition = readonly string[];
 
 /**
  * Opaque page tokens: AES-256-GCM under a key of the server's secret, bound to the caller and the filters, so that a
@@ -18,7 +15,7 @@ export class PageTokens {
   seal(position: PagePosition, boundTo: unknown): string {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.secret.key('page-token'), nonce).setAAD(digest(boundTo));
-    const sealed = [cipher.update(JSON.stringify([position.statusAt, position.taskId])), cipher.final()];
+    const sealed = [cipher.update(JSON.stringify(position)), cipher.final()];
     return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64url');
   }
 
@@ -32,8 +29,7 @@ export class PageTokens {
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(digest(boundTo));
       decipher.setAuthTag(bytes.subarray(-16));
       const plain = Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]);
-      const [statusAt, taskId] = JSON.parse(plain.toString()) as [string, string];
-      return { statusAt, taskId };
+      return JSON.parse(plain.toString()) as PagePosition;
     } catch {
       throw invalidField('pageToken', 'is not a token of this list; take it unchanged from the page before');
     }

@@ -6,6 +6,7 @@ import {
   type Message,
   newId,
   type Principal,
+  type PushTarget,
   taskIdOf,
   taskNotFound,
   type AgentProfile,
@@ -15,6 +16,8 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import canonicalize from 'canonicalize';
 import { requireAcceptedParts } from './accepted-modes.js';
 import { AgentDirectory, RunSlots, type RunSlot } from './ports.js';
+import { type NewPushConfig, webhookOf } from './push-configs.js';
+import { PushPolicy } from './push-policy.js';
 import { ringOf } from './ring-of-message.js';
 import { TaskFollower } from './task-follower.js';
 import { TaskReader } from './task-reader.js';
@@ -30,6 +33,8 @@ export interface SendMessageRequest {
   readonly answered: boolean;
   readonly protocolVersion?: string;
   readonly traceParent?: string;
+  /** A webhook that is told of the task from its first event on. A replay has the webhook of the first send. */
+  readonly push?: NewPushConfig;
 }
 
 /** What became of a message: the task that has it now, and how to follow it from there. */
@@ -45,7 +50,7 @@ export interface SentMessage {
  * Takes in a message: a new task, one more message of a task, or an exact replay of a message that was taken in before.
  *
  * Errors: InvalidParameters (ring, context, reused messageId with other content, history full), TaskNotFound, TaskEnded,
- * ContentTypeNotSupported. Nothing is stored then.
+ * ContentTypeNotSupported, PushNotificationNotSupported. Nothing is stored then.
  */
 export class SendMessage extends Command<SentMessage> {
   constructor(
@@ -64,9 +69,14 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     private readonly agents: AgentDirectory,
     private readonly slots: RunSlots,
     private readonly secret: ServerSecret,
+    private readonly push: PushPolicy,
   ) {}
 
   async execute({ principal, request }: SendMessage): Promise<SentMessage> {
+    if (request.push !== undefined) {
+      this.push.requireOffered();
+      this.push.check(webhookOf(request.push));
+    }
     await this.requireVisibleReferences(principal, request.message);
     return request.taskId === undefined
       ? this.startTask(principal, request)
@@ -91,6 +101,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       agent: agent.name,
       answered: request.answered,
       message,
+      ...pushOf(request, taskId),
       ...claim,
     }));
   }
@@ -114,7 +125,12 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       throw invalidField('message.metadata.ring', `the task is in ring "${state.ring}"`);
     }
     requireAcceptedParts(agent, message);
-    return this.accept(envelope, agent, head, (claim) => ({ type: 'AddMessage', message, ...claim }));
+    return this.accept(envelope, agent, head, (claim) => ({
+      type: 'AddMessage',
+      message,
+      ...pushOf(request, taskId),
+      ...claim,
+    }));
   }
 
   /** Appends with a claim when this process has a slot for the agent, and starts the run once it is recorded. */
@@ -190,6 +206,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       ...(once ? { receipt: { subject, messageId: message.messageId } } : {}),
       ...(protocolVersion === undefined ? {} : { protocolVersion }),
       ...(traceParent === undefined ? {} : { traceParent }),
+      ...(request.push === undefined ? {} : { webhook: webhookOf(request.push) }),
     };
   }
 
@@ -205,4 +222,9 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       violations: [{ field: `message.referenceTaskIds[${missing}]`, description: 'task not found' }],
     });
   }
+}
+
+function pushOf({ push, protocolVersion }: SendMessageRequest, taskId: string): { push?: PushTarget } {
+  if (push === undefined || protocolVersion === undefined) return {};
+  return { push: { configId: push.id ?? taskId, protocolVersion, url: push.url } };
 }

@@ -6,6 +6,9 @@ import { CancelPolicy, CancelTaskHandler } from './cancel-task.command.js';
 import { GetTaskHandler } from './get-task.query.js';
 import { ListTasksHandler } from './list-tasks.query.js';
 import { PageTokens } from './page-token.js';
+import { DeletePushConfigHandler, SetPushConfigHandler } from './push-config.commands.js';
+import { GetPushConfigHandler, ListPushConfigsHandler } from './push-config.queries.js';
+import { PushPolicy } from './push-policy.js';
 import { READ_HISTORY_HANDLERS } from './read-history.queries.js';
 import { SendMessageHandler } from './send-message.command.js';
 import { TaskReader } from './task-reader.js';
@@ -14,6 +17,8 @@ import { TaskStreams } from './task-streams.js';
 export interface TasksOptions {
   readonly leaseMs: number;
   readonly cancel: CancelPolicy;
+  /** Absent in a process that takes no requests. */
+  readonly push?: PushPolicy;
 }
 
 /** Commands and queries on the buses. Needs the agents and slots of `libs/execution`. */
@@ -36,14 +41,19 @@ export class TasksModule {
         ...services,
         { provide: PageTokens, inject: [ServerSecret], useFactory: (secret: ServerSecret) => new PageTokens(secret) },
         { provide: CancelPolicy, useValue: options.cancel },
+        { provide: PushPolicy, useValue: options.push ?? new PushPolicy(false, false) },
         AccessRecord,
         SendMessageHandler,
         CancelTaskHandler,
         GetTaskHandler,
         ListTasksHandler,
+        SetPushConfigHandler,
+        DeletePushConfigHandler,
+        GetPushConfigHandler,
+        ListPushConfigsHandler,
         ...READ_HISTORY_HANDLERS,
       ],
-      exports: [...services, CqrsModule],
+      exports: [...services, PushPolicy, CqrsModule],
     };
   }
 }

@@ -1,6 +1,15 @@
 import { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from '@app/delivery';
 import { DomainError, invalidField, type Principal } from '@app/domain';
-import { CancelTask, GetTask, ListTasks, SendMessage } from '@app/tasks';
+import {
+  CancelTask,
+  DeletePushConfig,
+  GetPushConfig,
+  GetTask,
+  ListPushConfigs,
+  ListTasks,
+  SendMessage,
+  SetPushConfig,
+} from '@app/tasks';
 import type { Operation, Operations, ProtocolVersion } from '@app/wire';
 import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
@@ -67,10 +76,14 @@ export class A2aOperations {
     listTasks: (request, { principal }) => this.queries.execute(new ListTasks(principal, request)),
     cancelTask: ({ taskId }, { principal, protocolVersion }) =>
       this.commands.execute(new CancelTask(principal, taskId, { protocolVersion })),
-    createPushConfig: () => this.noPush(),
-    getPushConfig: () => this.noPush(),
-    listPushConfigs: () => this.noPush(),
-    deletePushConfig: () => this.noPush(),
+    createPushConfig: ({ taskId, ...config }, { principal, protocolVersion }) =>
+      this.commands.execute(new SetPushConfig(principal, taskId, config, protocolVersion)),
+    getPushConfig: ({ taskId, configId }, { principal }) =>
+      this.queries.execute(new GetPushConfig(principal, taskId, configId)),
+    listPushConfigs: ({ taskId, ...page }, { principal }) =>
+      this.queries.execute(new ListPushConfigs(principal, taskId, page)),
+    deletePushConfig: ({ taskId, configId }, { principal }) =>
+      this.commands.execute(new DeletePushConfig(principal, taskId, configId)),
     getExtendedCard: () => this.notOffered('the extended agent card'),
   };
 
@@ -97,7 +110,6 @@ export class A2aOperations {
 
   private async accept(request: Operations['sendMessage']['request'], caller: Caller, answered: boolean) {
     const { message, taskId, contextId, configuration } = request;
-    if (configuration.pushConfig !== undefined) await this.noPush();
     const { principal, protocolVersion, traceParent } = caller;
     return this.commands.execute(
       new SendMessage(principal, {
@@ -106,6 +118,7 @@ export class A2aOperations {
         contextId,
         answered,
         protocolVersion,
+        ...(configuration.pushConfig === undefined ? {} : { push: configuration.pushConfig }),
         ...(traceParent === undefined ? {} : { traceParent }),
       }),
     );
@@ -113,10 +126,6 @@ export class A2aOperations {
 
   private async notOffered(what: string): Promise<never> {
     throw new DomainError('UnsupportedOperation', `this agent does not offer ${what}`, { operation: what });
-  }
-
-  private async noPush(): Promise<never> {
-    throw new DomainError('PushNotificationNotSupported', 'this agent does not send push notifications', {});
   }
 }
 
