@@ -2,41 +2,66 @@ const ms = (/** @type {number | null} */ value) => (value === null ? '-' : value
 const mib = (/** @type {number} */ bytes) => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
 
 /** The results for a person. */
-export function describe(/** @type {Record<string, any>} */ { throughput, memory, statements, targets }) {
-  const peers = [
-    ['raw inserts, 1 KiB', throughput.raw],
-    ['official SDK, Postgres store', throughput.sdk],
-    ['Acta', throughput.acta],
-  ].map(([name, peer]) => [
-    name,
-    peer.perSecond.toFixed(0),
-    ms(peer.p50),
-    ms(peer.p95),
-    ms(peer.p99),
-    ms(peer.serverCpuMs ?? null),
-    ms(peer.postgresCpuMs ?? null),
-  ]);
+export function describe(/** @type {Record<string, any>} */ { throughput, memory, statements, lists, targets }) {
+  const sections = [
+    ...(throughput === undefined ? [] : [describeThroughput(throughput)]),
+    ...(memory === undefined ? [] : [describeMemory(memory)]),
+    ...(statements === undefined ? [] : [describeStatements(statements)]),
+    ...(lists === undefined ? [] : [describeLists(lists)]),
+    targets
+      .map(
+        (/** @type {import('./targets.mjs').Target} */ t) => `${t.met ? 'met   ' : 'MISSED'} ${t.name}: ${t.measured}`,
+      )
+      .join('\n'),
+  ];
+  return `\n${sections.join('\n\n')}`;
+}
+
+function describeThroughput(/** @type {any} */ { raw, sdk, acta, actaToSdk, actaToRaw, p99ToP50 }) {
+  const rows = Object.entries({ 'raw inserts, 1 KiB': raw, 'official SDK, Postgres store': sdk, Acta: acta }).map(
+    ([name, peer]) => [
+      name,
+      peer.perSecond.toFixed(0),
+      ...[peer.p50, peer.p95, peer.p99, peer.serverCpuMs ?? null, peer.postgresCpuMs ?? null].map(ms),
+    ],
+  );
   return [
-    '',
-    'Blocking sends, 16 connections (median of the rounds; milliseconds)',
-    table(['', 'per second', 'p50', 'p95', 'p99', 'server CPU each', 'Postgres CPU each'], peers),
-    `Acta to SDK ${throughput.actaToSdk.toFixed(2)}, to raw inserts ${throughput.actaToRaw.toFixed(3)}, p99 to p50 ${throughput.p99ToP50.toFixed(1)}`,
-    '',
-    `Resident memory of a fresh server under load: ${mib(memory.before)} before, ${mib(memory.after10s)} after 10 s, ` +
-      `${mib(memory.afterAll)} after ${memory.seconds} s (${(memory.ratio * 100).toFixed(0)} %), ${memory.answered} tasks`,
-    '',
-    'Round trips of each command, and the statements they carry',
-    table(
-      ['', 'round trips', 'statements'],
-      statements.map((/** @type {any} */ s) => [s.command, String(s.roundTrips), s.names.join(', ')]),
-    ),
-    ...targets.map((/** @type {any} */ t) => `${t.met ? 'met   ' : 'MISSED'} ${t.name}: ${t.measured.toFixed(3)}`),
+    'Blocking sends on 16 connections: medians of the rounds, in milliseconds',
+    table(['', 'per second', 'p50', 'p95', 'p99', 'server CPU each', 'Postgres CPU each'], rows),
+    `  Acta to SDK ${actaToSdk.toFixed(2)}, to raw inserts ${actaToRaw.toFixed(3)}; p99 to p50 ${p99ToP50.toFixed(1)}`,
   ].join('\n');
 }
 
+const describeMemory = (/** @type {any} */ { before, after10s, afterAll, seconds, ratio, answered }) =>
+  `Resident memory of a fresh server under load (${answered} tasks)\n  ${mib(before)} before, ${mib(after10s)} after 10 s, ` +
+  `${mib(afterAll)} after ${seconds} s: ${(ratio * 100).toFixed(0)} %`;
+
+const describeStatements = (/** @type {{ command: string, roundTrips: number, names: string[] }[]} */ statements) =>
+  [
+    'Round trips to Postgres of each command, and the statements that they carry',
+    table(
+      ['', 'round trips', 'statements'],
+      statements.map(({ command, roundTrips, names }) => [command, String(roundTrips), names.join(', ')]),
+    ),
+  ].join('\n');
+
+const describeLists = (/** @type {any[]} */ lists) =>
+  [
+    'ListTasks, a page of 50 of one caller: medians, in milliseconds',
+    table(
+      ['', 'page', 'exact total', 'bare count', 'whole query'],
+      lists.map(({ tasks, pageMs, countMs, bareCountMs, queryMs }) => [
+        `among ${tasks} tasks`,
+        ...[pageMs, countMs, bareCountMs, queryMs].map(ms),
+      ]),
+    ),
+    ...lists.map(({ tasks, plan }) => `  Plan among ${tasks} tasks\n${plan.replace(/^/gm, '    ')}`),
+  ].join('\n');
+
+/** The first and the last column to the left, numbers to the right. */
 function table(/** @type {string[]} */ heads, /** @type {string[][]} */ rows) {
   const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column].length)));
-  const line = (/** @type {string[]} */ cells) =>
-    `  ${cells.map((cell, column) => (column === 0 || column === cells.length - 1 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ')}`.trimEnd();
-  return [line(heads), ...rows.map(line)].join('\n');
+  const cell = (/** @type {string} */ text, /** @type {number} */ column) =>
+    /^[-\d.]*$/.test(text) && column > 0 ? text.padStart(widths[column]) : text.padEnd(widths[column]);
+  return [heads, ...rows].map((cells) => `  ${cells.map(cell).join('  ')}`.trimEnd()).join('\n');
 }

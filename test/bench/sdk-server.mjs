@@ -7,8 +7,9 @@ import express from 'express';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 
-// The official SDK's server as its documentation puts it together, with as many connections as Acta has and an agent
-// that does what the demo agent does, in the fewest events that show the task, its artifact and its end.
+// The official SDK's server as its documentation puts it together, with as many connections as Acta has. The agent goes
+// through the events of the SDK's own sample agents (submitted, working, artifact, completed), which are also what Acta
+// records, and does what Acta's demo agent does.
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
 const store = new DatabaseTaskStore(new Kysely({ dialect: new PostgresDialect({ pool }) }));
 
@@ -27,6 +28,8 @@ const agent = {
         metadata: {},
       }),
     );
+    const working = { state: TaskState.TASK_STATE_WORKING, timestamp: now(), message: undefined };
+    bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: working, metadata: {} }));
     const part = { content: { $case: 'text', value: text.toUpperCase() }, metadata: {}, filename: '', mediaType: '' };
     const artifact = {
       artifactId: randomUUID(),

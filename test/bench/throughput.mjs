@@ -15,8 +15,10 @@ export async function compare(postgres, { rounds, forMs }, /** @type {(line: str
   /** @type {Record<'raw' | 'sdk' | 'acta', Record<string, number>[]>} */
   const taken = { raw: [], sdk: [], acta: [] };
   try {
+    for (const server of [sdk, acta]) await load(server, { warmUpMs: 0, forMs: 3_000 }, postgres.postmaster);
     for (let round = 1; round <= rounds; round += 1) {
-      const span = { warmUpMs: round === 1 ? 3_000 : 1_000, forMs };
+      const span = { warmUpMs: 1_000, forMs };
+      await postgres.analyze();
       taken.raw.push(await rawInserts(rawUrl, { ...span, warmUpMs: 500 }));
       taken.sdk.push(await load(sdk, span, postgres.postmaster));
       taken.acta.push(await load(acta, span, postgres.postmaster));

@@ -1,0 +1,32 @@
+/** @typedef {{ name: string, met: boolean, measured: string }} Target */
+
+/**
+ * What the project promises of the phases that were run, and whether it holds here.
+ *
+ * @returns {Target[]}
+ */
+export function targetsOf(/** @type {Record<string, any>} */ { throughput, memory, lists }) {
+  /** @type {Target[]} */
+  const targets = [];
+  const promise = (/** @type {string} */ name, /** @type {number} */ value, /** @type {boolean} */ met) =>
+    targets.push({ name, met, measured: value.toFixed(3) });
+  if (throughput !== undefined) {
+    const { actaToSdk, actaToRaw, p99ToP50 } = throughput;
+    promise('at least 3 times the official SDK', actaToSdk, actaToSdk >= 3);
+    promise('at least 0.03 of raw inserts', actaToRaw, actaToRaw >= 0.03);
+    promise('p99 below 10 times p50', p99ToP50, p99ToP50 < 10);
+  }
+  if (memory !== undefined) {
+    promise('resident memory at most 1.1 times that after 10 s', memory.ratio, memory.ratio <= 1.1);
+  }
+  if (lists !== undefined) {
+    const [few, many] = lists;
+    const page = many.pageMs / few.pageMs;
+    promise(`a page among ${many.tasks} tasks at most 2 times one among ${few.tasks}`, page, page <= 2);
+    const count = many.countMs / many.bareCountMs;
+    promise('the exact total at most 1.5 times a bare count', count, count <= 1.5);
+    const walks = many.plan.match(/Seq Scan|Sort/g)?.length ?? 0;
+    promise('no sequential scan or sort in the plan of a page', walks, walks === 0);
+  }
+  return targets;
+}
