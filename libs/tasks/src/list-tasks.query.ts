@@ -1,28 +1,16 @@
-import {
-  BOUNDS,
-  invalidField,
-  type Principal,
-  type TaskState,
-  type TaskStatus,
-  type TaskView,
-  viewBytes,
-} from '@app/domain';
-import { EventLog, type Schema } from '@app/storage';
+import { BOUNDS, invalidField, type Principal, type TaskView, viewBytes } from '@app/domain';
+import { EventLog } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
-import { type ExpressionBuilder, sql } from 'kysely';
-import { PageTokens, type PagePosition } from './page-token.js';
+import { pageOfTasks, type TaskFilter } from './list-tasks.statement.js';
+import { PageTokens } from './page-token.js';
 import { TaskReader, type TaskRow } from './task-reader.js';
 
-export interface ListTasksRequest {
-  readonly contextId?: string;
-  readonly status?: TaskStatus;
+export interface ListTasksRequest extends TaskFilter {
   /** 1 to 100; absent: 50. */
   readonly pageSize?: number;
   readonly pageToken?: string;
   /** Absent: no history. */
   readonly historyLength?: number;
-  /** Inclusive; RFC 3339. */
-  readonly statusTimestampAfter?: string;
   readonly includeArtifacts?: boolean;
 }
 
@@ -45,14 +33,6 @@ export class ListTasks extends Query<TaskPage> {
   }
 }
 
-interface PageRow {
-  total: string;
-  nth: string;
-  task_id: string | null;
-  state: TaskState;
-  wrapped_key: Buffer | null;
-}
-
 @QueryHandler(ListTasks)
 export class ListTasksHandler implements IQueryHandler<ListTasks> {
   constructor(
@@ -68,7 +48,8 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     }
     const boundTo = bindingOf(principal, request);
     const after = request.pageToken ? this.tokens.open(request.pageToken, boundTo) : null;
-    const rows = await this.page(principal, request, after, pageSize + 1);
+    const { kysely } = this.log.database;
+    const { rows } = await pageOfTasks(kysely, principal, request, { after, limit: pageSize + 1 }).execute(kysely);
     const totalSize = Number(rows[0]?.total ?? 0);
     const found = rows
       .flatMap(({ task_id, ...row }) => (task_id === null ? [] : [{ task_id, ...row }]))
@@ -81,39 +62,6 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
         ? this.tokens.seal([last.state.statusAt, last.taskId], boundTo)
         : '';
     return { tasks, nextPageToken, pageSize, totalSize };
-  }
-
-  /**
-   * One statement, hence one snapshot: the exact total and at most one page. Both are read from the index alone; only the
-   * tasks of the page are looked up. The rows come with their place, because a sort for their order would be one more step.
-   */
-  private async page(principal: Principal, request: ListTasksRequest, after: PagePosition | null, limit: number) {
-    const { kysely } = this.log.database;
-    const filtered = () =>
-      kysely
-        .selectFrom('task as t')
-        .where((eb) => visible(eb, principal))
-        .where((eb) => matching(eb, request));
-    const page = filtered()
-      .$if(after !== null, (query) =>
-        query.where(sql<boolean>`(t.status_at, t.task_id) < (${after?.[0]}::timestamptz, ${after?.[1]})`),
-      )
-      .select([
-        't.tenant_id',
-        't.task_id',
-        sql`row_number() over (order by t.status_at desc, t.task_id desc)`.as('nth'),
-      ])
-      .orderBy('t.status_at', 'desc')
-      .orderBy('t.task_id', 'desc')
-      .limit(limit);
-    const total = filtered().select((eb) => eb.fn.countAll().as('total'));
-    const { rows } = await sql<PageRow>`
-      select c.total, p.nth, p.task_id, t.state, k.wrapped_key
-      from (${total}) c
-      left join (${page}) p on true
-      left join task t on t.tenant_id = p.tenant_id and t.task_id = p.task_id
-      left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id`.execute(kysely);
-    return rows;
   }
 
   /** The tasks that fit one page: it ends before the task that would cross a budget. One task always fits. */
@@ -132,27 +80,6 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     }
     return tasks;
   }
-}
-
-type Task = ExpressionBuilder<{ t: Schema['task'] }, 't'>;
-
-/** `canSee` of the domain, in SQL. A bare reply is no task. */
-function visible(eb: Task, principal: Principal) {
-  const inTenant = eb.and([eb('t.tenant_id', '=', principal.tenantId), eb('t.status', '<>', 'replied')]);
-  if (principal.role === 'admin' || principal.role === 'operator') return inTenant;
-  return eb.and([
-    inTenant,
-    eb('t.owner', '=', principal.subject),
-    sql<boolean>`t.ring = any(${[...principal.rings]}::text[])`,
-  ]);
-}
-
-function matching(eb: Task, { contextId, status, statusTimestampAfter }: ListTasksRequest) {
-  return eb.and([
-    ...(contextId === undefined ? [] : [eb('t.context_id', '=', contextId)]),
-    ...(status === undefined ? [] : [eb('t.status', '=', status)]),
-    ...(statusTimestampAfter === undefined ? [] : [sql<boolean>`t.status_at >= ${statusTimestampAfter}::timestamptz`]),
-  ]);
 }
 
 /** Page size and what a page shows of each task may change from page to page; the question may not. */
