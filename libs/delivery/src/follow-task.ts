@@ -16,7 +16,8 @@ export async function* followTask(
 ): AsyncGenerator<readonly RecordedEvent[]> {
   let last = after;
   // The log may already be further than `after`: look before the first wait.
-  let announced = Infinity;
+  let looked = false;
+  let announced = 0;
   let buffer: RecordedEvent[] = [];
   let wake: (() => void) | null = null;
   const rouse = () => {
@@ -24,7 +25,7 @@ export async function* followTask(
     wake = null;
   };
   const subscription = wakeups.changes(tenantId, taskId).subscribe(({ version, events }) => {
-    announced = announced === Infinity ? Infinity : Math.max(announced, version);
+    announced = Math.max(announced, version);
     const end = buffer.at(-1)?.version ?? last;
     if (events !== undefined && events[0]!.version === end + 1 && buffer.length + events.length <= BUFFERED) {
       buffer.push(...events);
@@ -43,9 +44,10 @@ export async function* followTask(
           continue;
         }
       }
-      if (announced > last) {
+      if (!looked || announced > last) {
         const events = await log.read(tenantId, taskId, last, PAGE);
-        if (announced === Infinity && events.length < PAGE) announced = Math.max(last, events.at(-1)?.version ?? 0);
+        // What was announced meanwhile still counts: it may be later than what this read has seen.
+        looked ||= events.length < PAGE;
         if (events.length > 0) {
           last = events.at(-1)!.version;
           yield events;
