@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RecordedEvent } from '@app/domain';
 import pg from 'pg';
 import { Observable, Subject } from 'rxjs';
-import type { Database } from './database.js';
+import type { Database, NamedStatement } from './database.js';
 
 /** A stream has grown. Events come along when the append was this process's own. */
 export interface TaskChange {
@@ -24,6 +24,15 @@ const RECONNECT_MS = 1_000;
 const POLL_MS = 1_000;
 const POLL_ALONE_MS = 200;
 
+const NOTIFY = 'select pg_notify($1, $2)';
+/** Others' connections may hide their names from this role: those count as listeners. */
+const OTHERS: NamedStatement = {
+  name: 'other_listeners',
+  text: `select exists (select 1 from pg_stat_activity
+    where datname = current_database() and pid <> $1 and backend_type is distinct from 'autovacuum worker'
+      and (application_name = 'acta-wakeups' or application_name is null)) as present`,
+};
+
 type Wire = [tenantId: string, taskId: string, version: number, queuedFor: string | null, pushes: 0 | 1];
 
 /**
@@ -44,6 +53,9 @@ export class TaskWakeups {
   private flushTimer: NodeJS.Timeout | null = null;
   private pollTimer: NodeJS.Timeout | null = null;
   private reconnectTimer: NodeJS.Timeout | null = null;
+  private flushing: Promise<void> = Promise.resolve();
+  /** No other process listens: telling nobody would still be a transaction each time. */
+  private alone = false;
   private closed = false;
 
   constructor(private readonly database: Database) {}
@@ -109,19 +121,20 @@ export class TaskWakeups {
     if (change.pushes === true) this.pushesSubject.next();
   }
 
-  private async flush(): Promise<void> {
+  /** One at a time: what is published meanwhile goes with the next. */
+  private flush(): Promise<void> {
     this.flushTimer = null;
-    const { client } = this;
-    const changes = [...this.pending.values()];
-    this.pending = new Map();
-    if (client === null || changes.length === 0) return;
-    try {
+    this.flushing = this.flushing.then(async () => {
+      const { client } = this;
+      const changes = [...this.pending.values()];
+      this.pending = new Map();
+      if (client === null || changes.length === 0 || this.alone) return;
       for (const payload of payloads(this.instance, changes)) {
-        await client.query({ name: 'notify', text: 'select pg_notify($1, $2)', values: [CHANNEL, payload] });
+        // The others poll; the connection's own error event brings it back.
+        await client.query({ name: 'notify', text: NOTIFY, values: [CHANNEL, payload] }).catch(() => undefined);
       }
-    } catch {
-      // The others poll; the connection's own error event brings it back.
-    }
+    });
+    return this.flushing;
   }
 
   private async connect(): Promise<void> {
@@ -137,8 +150,13 @@ export class TaskWakeups {
     client.on('notification', ({ payload }) => this.hear(payload ?? ''));
     try {
       await client.connect();
+      // A wake-up is not worth a wait for the disk.
+      await client.query('set synchronous_commit = off');
       await client.query(`listen ${CHANNEL}`);
+      // Whoever thought to be alone hears of this process.
+      await client.query(NOTIFY, [CHANNEL, JSON.stringify([this.instance])]);
       this.client = client;
+      this.alone = false;
     } catch {
       this.lost(client);
     }
@@ -157,6 +175,7 @@ export class TaskWakeups {
   private hear(payload: string): void {
     const [instance, ...changes] = JSON.parse(payload) as [string, ...Wire[]];
     if (instance === this.instance) return;
+    this.alone = false;
     for (const [tenantId, taskId, version, queuedFor, pushes] of changes) {
       const told = pushes === 1 ? { pushes: true } : {};
       this.emit({ tenantId, taskId, version, ...(queuedFor === null ? {} : { queuedFor }), ...told });
@@ -172,7 +191,17 @@ export class TaskWakeups {
     this.pollTimer.unref();
   }
 
+  private async lookAround(): Promise<void> {
+    const { client } = this;
+    if (client === null) return;
+    const others = await this.database
+      .run<{ present: boolean }>(OTHERS, [(client as unknown as { processID: number }).processID])
+      .catch(() => []);
+    if (client === this.client) this.alone = others[0]?.present === false;
+  }
+
   private async poll(): Promise<void> {
+    await this.lookAround();
     if (this.watched.size === 0) return;
     const watches = [...this.watched.values()];
     const rows = await this.database
