@@ -23,7 +23,9 @@ describe('the agent card', () => {
       name: 'demo',
       supportedInterfaces: [
         { url: `${server.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+        { url: `${server.url}/a2a/v1`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
         { url: `${server.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+        { url: `${server.url}/a2a`, protocolBinding: 'HTTP+JSON', protocolVersion: '0.3' },
       ],
       securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
       skills: [{ id: 'upper-case' }],
@@ -34,7 +36,13 @@ describe('the agent card', () => {
   it.each([undefined, '', '0.3'])('of v0.3 answers the version %p, and is pure', async (version) => {
     const { status, body } = await card(version === undefined ? {} : { 'A2A-Version': version });
     expect(status).toBe(200);
-    expect(body).toMatchObject({ protocolVersion: '0.3.0', url: `${server.url}/a2a`, preferredTransport: 'JSONRPC' });
+    expect(body).toMatchObject({
+      protocolVersion: '0.3.0',
+      url: `${server.url}/a2a`,
+      preferredTransport: 'JSONRPC',
+      // Clients of 0.3 put /v1 behind the address themselves.
+      additionalInterfaces: ['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url: `${server.url}/a2a`, transport })),
+    });
     expect(body).not.toHaveProperty('supportedInterfaces');
   });
 
@@ -70,7 +78,9 @@ it('answers the 1.0 card by default, with another base URL, when it is told to',
   const env = { ACTA_CARD_VERSION: '1.0', ACTA_PUBLIC_URL: 'https://agents.example.com/acta/' };
   const other = await startServer({ env });
   const { text } = await http('GET', `${other.url}/.well-known/agent-card.json`, null);
-  expect(JSON.parse(text)).toMatchObject({ supportedInterfaces: [{ url: 'https://agents.example.com/acta/a2a' }, {}] });
+  const { supportedInterfaces } = JSON.parse(text) as { supportedInterfaces: { url: string }[] };
+  const root = 'https://agents.example.com/acta/a2a';
+  expect(supportedInterfaces.map(({ url }) => url)).toEqual([root, `${root}/v1`, root, root]);
   await other.stop();
 }, 90_000);
 
@@ -80,6 +90,7 @@ it('/health tells what the server speaks and can do, without a credential', asyn
   expect(JSON.parse(text)).toMatchObject({
     status: 'ok',
     protocolVersions: ['1.0', '0.3'],
+    bindings: ['JSONRPC', 'HTTP+JSON', 'REST'],
     capabilities: expect.any(Object),
     agents: [{ name: 'demo' }],
     database: 'ok',

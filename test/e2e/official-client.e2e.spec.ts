@@ -137,7 +137,12 @@ it('lists tasks page by page through the v1.0 client', async () => {
 it('resolves the card of both versions', async () => {
   const current = await new DefaultAgentCardResolver().resolve(server.url);
   expect(current.name).toBe('demo');
-  expect(current.supportedInterfaces.map(({ protocolVersion }) => protocolVersion)).toEqual(['1.0', '0.3']);
+  expect(current.supportedInterfaces.map(({ protocolVersion }) => protocolVersion)).toEqual([
+    '1.0',
+    '1.0',
+    '0.3',
+    '0.3',
+  ]);
   const legacy = await legacyResolver().resolve(server.url);
   expect(legacy.name).toBe('demo');
   for (const { protocolVersion, url } of legacy.supportedInterfaces) {

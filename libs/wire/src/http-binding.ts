@@ -19,7 +19,7 @@ interface CompiledResource {
 export interface HttpRoute {
   readonly method: AnyMethod;
   /** Errors: ParseError, InvalidRequest, InvalidParameters. */
-  decode(query: HttpQuery, body: Uint8Array): Operations[Operation]['request'];
+  readonly decode: (query: HttpQuery, body: Uint8Array) => Operations[Operation]['request'];
 }
 
 /**

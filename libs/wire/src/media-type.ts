@@ -44,7 +44,7 @@ function qualityOf(accept: string | undefined, ranges: readonly string[]): numbe
   for (const range of ranges) {
     const item = named.find(([name]) => name === range);
     if (item === undefined) continue;
-    const quality = Number(item.find((piece) => /^q=/.test(piece))?.slice(2) ?? 1);
+    const quality = Number(item.find((piece) => piece.startsWith('q='))?.slice(2) ?? 1);
     return Number.isNaN(quality) ? 1 : quality;
   }
   return 0;

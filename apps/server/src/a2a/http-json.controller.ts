@@ -15,18 +15,16 @@ export class HttpJsonController {
     private readonly sse: SseStreams,
   ) {}
 
-  @All('*path')
+  @All('*')
   async serve(@Req() request: EdgeRequest, @Res() reply: FastifyReply): Promise<void> {
     const codec = codecOf(request);
     const { method, decode } = codec.http.route(request.method, httpJsonPathOf(request));
     const decoded = decode(request.query as Record<string, string | string[]>, bytesOf(request));
     const caller = callerOf(codec, request, reply);
     if (isStream(method.operation)) {
-      const { task, frames } = await this.operations.open(method.operation, decoded as never, caller);
-      await this.sse.send(request, reply, {
-        task,
-        frames: (signal) => encoded(frames(signal), codec.http.encodeUpdate),
-      });
+      const stream = await this.operations.open(method.operation, decoded as never, caller);
+      const frames = (signal: AbortSignal) => encoded(stream.frames(signal), codec.http.encodeUpdate);
+      await this.sse.send(request, reply, { task: stream.task, frames });
       return;
     }
     const result = await this.operations.perform(method.operation, decoded as never, caller);

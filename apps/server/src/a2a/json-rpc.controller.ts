@@ -10,6 +10,7 @@ import {
   readCall,
   type RpcCall,
   type RpcId,
+  type StreamUpdate,
 } from '@app/wire';
 import { Controller, Logger, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -56,11 +57,10 @@ export class JsonRpcController {
     const decoded = method.decode(call.params);
     const caller = callerOf(codec, request, reply);
     if (isStream(method.operation)) {
-      const { task, frames } = await this.operations.open(method.operation, decoded as never, caller);
-      await this.sse.send(request, reply, {
-        task,
-        frames: (signal) => encoded(frames(signal), (update) => encodeResult(call.id, codec.encodeUpdate(update))),
-      });
+      const stream = await this.operations.open(method.operation, decoded as never, caller);
+      const encode = (update: StreamUpdate) => encodeResult(call.id, codec.encodeUpdate(update));
+      const frames = (signal: AbortSignal) => encoded(stream.frames(signal), encode);
+      await this.sse.send(request, reply, { task: stream.task, frames });
       return;
     }
     const result = await this.operations.perform(method.operation, decoded as never, caller);
