@@ -46,9 +46,9 @@ export async function startServer(config: Config): Promise<RunningServer> {
       }),
       { logger: loggerOf(config), bodyParser: false, abortOnError: false },
     );
-    guardEdge(app.getHttpAdapter().getInstance(), app.get(Authenticator));
+    guardEdge(app.getHttpAdapter().getInstance(), app.get(Authenticator), config);
     app.useGlobalFilters(new ErrorFilter());
-    await app.listen(config.port, config.host);
+    await listen(app, config);
     const { port } = app.getHttpServer().address() as AddressInfo;
     const host = config.host.includes(':') ? `[${config.host}]` : config.host;
     url = `${tls === null ? 'http' : 'https'}://${host}:${port}`;
@@ -61,6 +61,22 @@ export async function startServer(config: Config): Promise<RunningServer> {
     await storage.close();
     throw error;
   }
+}
+
+/** Fastify's own `listen`, as Nest's would log what the caller is told anyway. */
+async function listen(app: NestFastifyApplication, { port, host }: Config): Promise<void> {
+  await app.init();
+  await app
+    .getHttpAdapter()
+    .getInstance()
+    .listen({ port, host })
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') {
+        throw new Error(`PORT ${port} on ${host} is in use: stop what listens there, or set PORT to another one.`);
+      }
+      if (error.code === 'EACCES') throw new Error(`PORT ${port} is refused to this user: set PORT to 1024 or above.`);
+      throw new Error(`HOST ${host} cannot be listened on (${error.message}): set HOST to an address of this machine.`);
+    });
 }
 
 /** Trusts the given number of proxies, counted from this server. */

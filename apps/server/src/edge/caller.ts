@@ -1,4 +1,5 @@
 import { DomainError, type Principal } from '@app/domain';
+import { checkMediaType } from '@app/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** A request as the edge hands it on: who calls is known, and the body is bytes within the cap, or the reason why not. */
@@ -16,7 +17,11 @@ export function principalOf(request: EdgeRequest): Principal {
 /** The body's bytes. Errors: PayloadTooLarge, UnsupportedMediaType. */
 export function bytesOf(request: EdgeRequest): Buffer {
   if (request.body instanceof DomainError) throw request.body;
-  return request.body ?? Buffer.alloc(0);
+  if (request.body !== undefined) return request.body;
+  // Fastify gives no body without a content type to its parser.
+  const { 'content-type': contentType, 'content-length': length, 'transfer-encoding': coding } = request.headers;
+  if (Number(length ?? 0) > 0 || coding !== undefined) checkMediaType({ contentType });
+  return Buffer.alloc(0);
 }
 
 /** W3C trace context of the request, when it is one. */

@@ -31,6 +31,7 @@ export function domainErrorOf(thrown: unknown): DomainError {
   const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: number }).statusCode;
   if (status === 404) return new DomainError('MethodNotFound', 'there is nothing at this path', { method: '' });
   if (status === 413) return new DomainError('PayloadTooLarge', 'the body is too large', { limit: 0 });
+  if (status === 415) return new DomainError('UnsupportedMediaType', 'unsupported media type', { mediaType: '' });
   if (status !== undefined && status >= 400 && status < 500) {
     return new DomainError('InvalidRequest', 'the request cannot be read', {});
   }

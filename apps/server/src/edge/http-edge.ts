@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator } from '@app/access';
+import { isLoopback } from '@app/config';
 import { BOUNDS, DomainError } from '@app/domain';
 import { asDomainError, checkMediaType } from '@app/wire';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -10,10 +11,17 @@ import { answerOn, isPublic, mediaTypesOf } from './surfaces.js';
  * What every request passes before it is parsed, in this order: who calls, then the media type, then the body's bytes
  * under their cap, while they stream in. A refusal is written as the surface that was asked writes its errors.
  */
-export function guardEdge(fastify: FastifyInstance, authenticator: Authenticator): void {
+export function guardEdge(
+  fastify: FastifyInstance,
+  authenticator: Authenticator,
+  { auth }: { readonly auth: 'required' | 'none' },
+): void {
   fastify.addHook('onRequest', async (incoming, reply) => {
     const request = incoming as EdgeRequest;
     if (request.url.startsWith('/a2a') || request.url.startsWith('/.well-known')) reply.header('Vary', 'A2A-Version');
+    if (auth === 'none' && !isFromHere(request)) {
+      return refuse(request, reply, new DomainError('Forbidden', NOT_FROM_HERE, {}));
+    }
     if (isPublic(request)) return;
     try {
       request.principal = await authenticator.authenticate({
@@ -28,6 +36,18 @@ export function guardEdge(fastify: FastifyInstance, authenticator: Authenticator
   fastify.addContentTypeParser('*', (request: unknown, payload: IncomingMessage, done) => {
     readBody(request as EdgeRequest, payload).then((body) => done(null, body), done);
   });
+}
+
+const NOT_FROM_HERE = 'without authentication, Host and Origin must name a loopback address';
+
+/**
+ * Whether the client means this machine. A web page can lead its visitor's browser to a server on loopback, also under a
+ * name of its own that resolves to it (DNS rebinding), but neither Host nor Origin then says loopback.
+ */
+function isFromHere({ headers: { host = '', origin } }: EdgeRequest): boolean {
+  return [`http://${host}`, ...(origin === undefined ? [] : [origin])].every(
+    (url) => URL.canParse(url) && isLoopback(new URL(url).hostname),
+  );
 }
 
 /** Answers without reading the body: the connection closes, so that the rest of it is not taken for a request. */
@@ -50,10 +70,15 @@ async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise
   }
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of payload as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > BOUNDS.requestBodyBytes) return tooLarge;
-    chunks.push(chunk);
+  try {
+    for await (const chunk of payload as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > BOUNDS.requestBodyBytes) return tooLarge;
+      chunks.push(chunk);
+    }
+  } catch {
+    // The client went away, or sent chunks that are none.
+    return new DomainError('InvalidRequest', 'the body ended before it was complete', {});
   }
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
 }
