@@ -1,3 +1,4 @@
+import type { JsonObject } from '@app/domain';
 import { parseSse, type SseArrival } from '@app/wire';
 
 export type SseEvent = Extract<SseArrival, { type: 'event' }>;
@@ -13,11 +14,20 @@ export class SseReader {
     this.arrivals = parseSse(response.body!)[Symbol.asyncIterator]();
   }
 
-  /** Throws with the answer's body unless a stream was opened. */
-  static async open(url: string, token: string, more: Record<string, string> = {}): Promise<SseReader> {
+  /** A GET, or a POST of the body. Throws with the answer's body unless a stream was opened. */
+  static async open(
+    url: string,
+    token: string,
+    more: Record<string, string> = {},
+    body?: JsonObject,
+  ): Promise<SseReader> {
     const connection = new AbortController();
     const headers = { Authorization: `Bearer ${token}`, Accept: 'text/event-stream', ...more };
-    const response = await fetch(url, { headers, signal: connection.signal });
+    const sent =
+      body === undefined
+        ? { headers }
+        : { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+    const response = await fetch(url, { ...sent, signal: connection.signal });
     if (response.headers.get('content-type') !== 'text/event-stream') {
       throw new Error(`no stream: ${response.status} ${await response.text()}`);
     }

@@ -169,7 +169,8 @@ describe('between two replicas', () => {
   it('goes on while the connection that it is woken through is lost, and after it has come back', async () => {
     const task = await new LiveTask(there).start();
     const stream = here.follow(task.taskId, 3);
-    const next = async () => (await stream.next()).value?.map(({ version }) => version);
+    const next = async () =>
+      ((await stream.next()).value as readonly RecordedEvent[] | undefined)?.map(({ version }) => version);
     await cutWakeups();
     await task.grow(1);
     expect(await next()).toEqual([4]);
