@@ -1,3 +1,5 @@
+import type { JsonObject } from './content.js';
+
 /** What an agent can do, as its card says it (A2A section 4.4.5). */
 export interface AgentSkill {
   readonly id: string;
@@ -9,6 +11,15 @@ export interface AgentSkill {
   readonly outputModes?: readonly string[];
 }
 
+/** An extension of A2A that an agent speaks (A2A section 4.4.4). */
+export interface AgentExtension {
+  readonly uri: string;
+  readonly description?: string;
+  /** A client that does not name it is refused. */
+  readonly required?: boolean;
+  readonly params?: JsonObject;
+}
+
 /** What the server knows of an agent without running it. */
 export interface AgentProfile {
   readonly name: string;
@@ -18,6 +29,7 @@ export interface AgentProfile {
   /** Media types that it accepts; a pattern such as `text/*` or `*` covers many. */
   readonly inputModes: readonly string[];
   readonly outputModes: readonly string[];
+  readonly extensions: readonly AgentExtension[];
   readonly retry: RetryPolicy;
   /** Runs at a time in one process; absent: as many as the process takes. */
   readonly concurrency?: number;

@@ -1,4 +1,4 @@
-import type { AgentSkill, ArtifactContent, JsonObject, Message, Part, RetryPolicy } from '@app/domain';
+import type { AgentExtension, AgentSkill, ArtifactContent, JsonObject, Message, Part, RetryPolicy } from '@app/domain';
 
 /** What an agent module exports: plain objects, no import from Acta. */
 export interface Agent {
@@ -9,6 +9,8 @@ export interface Agent {
   /** Media types that it accepts and produces; default `*`, anything. */
   readonly inputModes?: readonly string[];
   readonly outputModes?: readonly string[];
+  /** Extensions of A2A; one that is `required` must be named by every request. */
+  readonly extensions?: readonly AgentExtension[];
   readonly retry?: Partial<RetryPolicy>;
   readonly concurrency?: number;
   readonly idempotency?: 'on' | 'off';

@@ -98,6 +98,10 @@ function checked(entry: string, candidate: unknown): Agent {
     throw wrong(`run of agent "${agent.name}" must be a function; leave it out for an agent that remote workers run`);
   }
   if (!Array.isArray(agent.skills) || agent.skills.length === 0) throw wrong(`agent "${agent.name}" needs skills`);
+  const extensions: unknown = agent.extensions ?? [];
+  if (!Array.isArray(extensions) || extensions.some((extension) => typeof extension?.uri !== 'string')) {
+    throw wrong(`extensions of agent "${agent.name}" must be an array of objects with a uri`);
+  }
   return agent as Agent;
 }
 
@@ -109,6 +113,7 @@ function profileOf(agent: Agent, retry: RetryPolicy): AgentProfile {
     skills: agent.skills,
     inputModes: agent.inputModes ?? ['*/*'],
     outputModes: agent.outputModes ?? ['*/*'],
+    extensions: agent.extensions ?? [],
     retry: { ...retry, ...agent.retry },
     ...(agent.concurrency === undefined ? {} : { concurrency: agent.concurrency }),
     idempotency: agent.idempotency ?? 'on',

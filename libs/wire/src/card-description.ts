@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { JsonObject } from '@app/domain';
 import type { ProtocolVersion } from './version.js';
 
@@ -49,6 +50,16 @@ export interface CardDescription {
   readonly extensions?: readonly CardExtension[];
   readonly documentationUrl?: string;
   readonly iconUrl?: string;
+  /** Present when cards of the versions that can be signed are. */
+  readonly signer?: CardSigner;
+}
+
+/** What cards are signed with (Ed25519), and where its public half can be found. */
+export interface CardSigner {
+  readonly privateKey: KeyObject;
+  readonly keyId: string;
+  /** Of the JWK set. */
+  readonly keysUrl: string;
 }
 
 /** Clients of 1.0 put `/message:send` behind the address of HTTP+JSON, clients of 0.3 `/v1/message:send`. */

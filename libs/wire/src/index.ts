@@ -5,6 +5,7 @@ export {
   type CardDescription,
   type CardExtension,
   type CardInterface,
+  type CardSigner,
   type CardSkill,
 } from './card-description.js';
 export { asDomainError, jsonRpcStatus, retryAfterSeconds } from './error-details.js';

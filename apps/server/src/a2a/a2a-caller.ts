@@ -1,12 +1,29 @@
 import type { StreamFrame } from '@app/delivery';
 import type { Json } from '@app/domain';
-import type { A2aCodec, SseFrame, StreamUpdate } from '@app/wire';
+import {
+  type A2aCodec,
+  activeExtensions,
+  type CardExtension,
+  EXTENSIONS_HEADER,
+  LEGACY_EXTENSIONS_HEADER,
+  type SseFrame,
+  type StreamUpdate,
+} from '@app/wire';
 import type { FastifyReply } from 'fastify';
 import { type EdgeRequest, lastEventIdOf, principalOf, traceParentOf, whileConnected } from '../edge/caller.js';
 import type { StreamCaller } from './a2a-operations.js';
 
-/** Who asks, as every A2A binding hands it on. */
-export function callerOf(codec: A2aCodec, request: EdgeRequest, reply: FastifyReply): StreamCaller {
+/**
+ * Who asks, as every A2A binding hands it on. The answer names the extensions that the request activated. Errors:
+ * ExtensionSupportRequired.
+ */
+export function callerOf(
+  codec: A2aCodec,
+  extensions: readonly CardExtension[],
+  request: EdgeRequest,
+  reply: FastifyReply,
+): StreamCaller {
+  activateExtensions(extensions, request, reply);
   const traceParent = traceParentOf(request);
   const lastEventId = lastEventIdOf(request);
   return {
@@ -17,6 +34,14 @@ export function callerOf(codec: A2aCodec, request: EdgeRequest, reply: FastifyRe
     ...(traceParent === undefined ? {} : { traceParent }),
     ...(lastEventId === undefined ? {} : { lastEventId }),
   };
+}
+
+function activateExtensions(offered: readonly CardExtension[], { headers }: EdgeRequest, reply: FastifyReply): void {
+  const current = headers[EXTENSIONS_HEADER.toLowerCase()];
+  const legacy = headers[LEGACY_EXTENSIONS_HEADER.toLowerCase()];
+  const active = activeExtensions(current ?? legacy, offered);
+  if (active.length === 0) return;
+  reply.header(current === undefined ? LEGACY_EXTENSIONS_HEADER : EXTENSIONS_HEADER, active.join(', '));
 }
 
 /** The frames of a stream as one binding writes them. */

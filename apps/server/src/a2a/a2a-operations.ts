@@ -10,7 +10,7 @@ import {
   SendMessage,
   SetPushConfig,
 } from '@app/tasks';
-import type { Operation, Operations, ProtocolVersion } from '@app/wire';
+import type { CardExtension, Operation, Operations, ProtocolVersion } from '@app/wire';
 import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { Cards } from './cards.js';
@@ -54,6 +54,11 @@ export class A2aOperations {
     private readonly cards: Cards,
   ) {}
 
+  /** Extensions of A2A that a request may name. */
+  get extensions(): readonly CardExtension[] {
+    return this.cards.extensions;
+  }
+
   /** Performs one operation. Errors: whatever its handler refuses with. */
   perform<O extends SingleOperation>(operation: O, request: Operations[O]['request'], caller: Caller) {
     requireOwnTenant(request, caller);
@@ -84,7 +89,10 @@ export class A2aOperations {
       this.queries.execute(new ListPushConfigs(principal, taskId, page)),
     deletePushConfig: ({ taskId, configId }, { principal }) =>
       this.commands.execute(new DeletePushConfig(principal, taskId, configId)),
-    getExtendedCard: () => this.notOffered('the extended agent card'),
+    getExtendedCard: async (_, { principal }) =>
+      this.cards.offers('extendedAgentCard')
+        ? this.cards.describeFor(principal)
+        : this.notOffered('the extended agent card'),
   };
 
   private async send(request: Operations['sendMessage']['request'], caller: Caller) {

@@ -1,16 +1,26 @@
+import { BOUNDS, type JsonObject, type Principal } from '@app/domain';
+import type { ServerSecret } from '@app/storage';
 import { AgentDirectory } from '@app/tasks';
-import { type CardBinding, type CardDescription, interfacesAt, type ProtocolVersion } from '@app/wire';
+import {
+  type CardBinding,
+  type CardDescription,
+  type CardExtension,
+  interfacesAt,
+  type ProtocolVersion,
+} from '@app/wire';
+import { KEY_SET_PATH } from './key-set.controller.js';
 
 /** How A2A is spoken here, in order of preference. */
 export const A2A_BINDINGS: readonly CardBinding[] = ['JSONRPC', 'HTTP+JSON'];
 
 /** What there is to be switched on. */
-const BUILT: ReadonlySet<keyof CardDescription['capabilities']> = new Set(['streaming']);
+const BUILT: ReadonlySet<keyof CardDescription['capabilities']> = new Set(['streaming', 'pushNotifications', 'extendedAgentCard']);
 
 /** What the cards of this server say, before any version's shape. */
 export class Cards {
   constructor(
     private readonly agents: AgentDirectory,
+    private readonly secret: ServerSecret,
     private readonly options: {
       readonly publicUrl: () => string;
       readonly defaultVersion: ProtocolVersion;
@@ -23,13 +33,21 @@ export class Cards {
     return this.options.defaultVersion;
   }
 
+  /** Extensions of A2A that a request may name. */
+  get extensions(): readonly CardExtension[] {
+    return this.agents.defaultAgent.extensions;
+  }
+
   /** Whether the server does what a card may promise. */
   offers(capability: keyof CardDescription['capabilities']): boolean {
     return this.options.capabilities.has(capability) && BUILT.has(capability);
   }
 
+  /** The public card. Nothing in it names a caller. */
   describe(): CardDescription {
-    const { name, description, version, skills, inputModes, outputModes } = this.agents.defaultAgent;
+    const { name, description, version, skills, inputModes, outputModes, extensions } = this.agents.defaultAgent;
+    const publicUrl = this.options.publicUrl();
+    const { privateKey, keyId } = this.secret.signingKey('agent-card');
     return {
       name,
       description,
@@ -37,13 +55,31 @@ export class Cards {
       skills,
       inputModes,
       outputModes,
-      interfaces: interfacesAt(this.options.publicUrl(), A2A_BINDINGS),
+      extensions,
+      interfaces: interfacesAt(publicUrl, A2A_BINDINGS),
       capabilities: {
         streaming: this.offers('streaming'),
         pushNotifications: this.offers('pushNotifications'),
         extendedAgentCard: this.offers('extendedAgentCard'),
       },
       authentication: this.options.authentication,
+      signer: { privateKey, keyId, keysUrl: `${publicUrl}${KEY_SET_PATH}` },
     };
   }
+
+  /** The card for one caller: with its rings, and the limits in force. */
+  describeFor({ rings }: Principal): CardDescription {
+    const card = this.describe();
+    const own: CardExtension[] = [
+      {
+        uri: 'urn:acta:rings',
+        description: 'Rings that you see, in order: the first is the ring of your new tasks',
+        params: { rings: [...rings] },
+      },
+      { uri: 'urn:acta:limits', description: 'Limits in force; sizes are bytes of JSON', params: LIMITS },
+    ];
+    return { ...card, extensions: [...(card.extensions ?? []), ...own] };
+  }
 }
+
+const LIMITS: JsonObject = { ...BOUNDS };

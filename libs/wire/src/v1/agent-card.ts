@@ -1,8 +1,14 @@
 import type { JsonObject } from '@app/domain';
 import { writeExtension, writeSkill, type CardDescription } from '../card-description.js';
+import { signaturesOf } from './card-signature.js';
 
 /** The agent card of A2A v1.0 (section 4.4.1). It lists every interface, of every version, in order of preference. */
 export function encodeCard(card: CardDescription): JsonObject {
+  const encoded = withoutSignatures(card);
+  return card.signer === undefined ? encoded : { ...encoded, signatures: signaturesOf(encoded, card.signer) };
+}
+
+function withoutSignatures(card: CardDescription): JsonObject {
   const { streaming, pushNotifications, extendedAgentCard } = card.capabilities;
   return {
     name: card.name,
@@ -25,7 +31,7 @@ export function encodeCard(card: CardDescription): JsonObject {
       ? {}
       : {
           securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
-          securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+          securityRequirements: [{ schemes: { bearer: {} } }],
         }),
     defaultInputModes: [...card.inputModes],
     defaultOutputModes: [...card.outputModes],

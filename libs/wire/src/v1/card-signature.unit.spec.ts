@@ -1,0 +1,58 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { type AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk';
+import canonicalize from 'canonicalize';
+import { flattenedVerify } from 'jose';
+import type { JsonObject } from '@app/domain';
+import { type CardDescription, interfacesAt } from '../card-description.js';
+import { encodeCard } from './agent-card.js';
+
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+
+const description: CardDescription = {
+  name: 'Acta',
+  description: '',
+  version: '1.0.0',
+  skills: [{ id: 'a', name: 'A', description: 'does A', tags: [] }],
+  inputModes: ['text/plain'],
+  outputModes: ['text/plain'],
+  interfaces: interfacesAt('https://acta.example.com', ['JSONRPC']),
+  capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+  authentication: 'bearer',
+  signer: { privateKey, keyId: 'key-1', keysUrl: 'https://acta.example.com/.well-known/jwks.json' },
+};
+
+type Signature = { readonly protected: string; readonly signature: string };
+
+/** Whether one of the signatures is of this payload. */
+async function isSigned(payload: string, signatures: readonly Signature[]): Promise<boolean> {
+  const encoded = Buffer.from(payload).toString('base64url');
+  const checks = signatures.map((signature) => flattenedVerify({ ...signature, payload: encoded }, publicKey));
+  return (await Promise.allSettled(checks)).some(({ status }) => status === 'fulfilled');
+}
+
+describe('the signatures of a card', () => {
+  const { signatures, ...unsigned } = encodeCard(description);
+
+  it('are of its canonical form without them, as the spec has it', async () => {
+    expect(await isSigned(canonicalize(unsigned)!, signatures as unknown as Signature[])).toBe(true);
+  });
+
+  it('are good for the official client, which drops empty values first', async () => {
+    const verify = verifyAgentCardSignature(async (keyId, keysUrl) => {
+      expect([keyId, keysUrl]).toEqual(['key-1', 'https://acta.example.com/.well-known/jwks.json']);
+      return publicKey;
+    });
+    await expect(verify(encodeCard(description) as unknown as AgentCard)).resolves.toBeUndefined();
+  });
+
+  it('are of no other card', async () => {
+    const altered = canonicalize({ ...unsigned, name: 'Acta!' } as JsonObject)!;
+    expect(await isSigned(altered, signatures as unknown as Signature[])).toBe(false);
+  });
+
+  it('are absent from a card that nobody signs', () => {
+    const { signer: _, ...rest } = description;
+    expect(encodeCard(rest)).not.toHaveProperty('signatures');
+  });
+});
