@@ -1,7 +1,7 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { harmless, printJson, shorten, table } from './terminal.js';
 
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => void jest.restoreAllMocks());
 
 it('takes from text what would steer a terminal, and keeps it on one line', () => {
   expect(harmless('a\u001b[31mred\u009b2J\u0007')).toBe('a·[31mred·2J·');
