@@ -5,7 +5,9 @@ import { startServer } from './server.js';
 try {
   const config = readConfig();
   const server = await startServer(config);
-  for (const line of welcome(server, config.auth)) console.log(line);
+  const { url, tokenFile } = server;
+  if (process.argv.includes('--json')) console.log(JSON.stringify({ url, tokenFile }));
+  else for (const line of welcome(server, config.auth)) console.log(line);
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -33,7 +35,7 @@ function welcome({ url, tokenFile }: { url: string; tokenFile: string | null }, 
     params: { message: { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } },
   });
   const credential =
-    auth === 'none' ? '' : ` -H "Authorization: Bearer ${tokenFile === null ? '$ACTA_TOKEN' : `$(cat ${tokenFile})`}"`;
+    auth === 'none' ? '' : ` -H "Authorization: Bearer ${tokenFile === null ? '$ACTA_TOKEN' : `$(cat '${tokenFile}')`}"`;
   return [
     `Acta listens on ${url}`,
     ...(tokenFile === null ? [] : [`The bearer token is in ${tokenFile}`]),
