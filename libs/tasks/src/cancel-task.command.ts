@@ -1,4 +1,13 @@
-import { canSee, type Fence, type Principal, SYSTEM_ACTOR, taskNotFound, type TaskView } from '@app/domain';
+import {
+  canSee,
+  DomainError,
+  type Fence,
+  isTerminal,
+  type Principal,
+  SYSTEM_ACTOR,
+  taskNotFound,
+  type TaskView,
+} from '@app/domain';
 import { ServerSecret } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { AccessRecord } from './access-record.js';
@@ -40,14 +49,17 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
 
   async execute({ principal, taskId, options }: CancelTask): Promise<TaskView> {
     const { tenantId, subject, role } = principal;
-    const loaded = await this.streams.log.head(tenantId, taskId);
-    const state = loaded?.head.state;
-    if (state === undefined || state.status === 'replied' || !canSee(principal, { tenantId, ...state })) {
-      throw taskNotFound(taskId);
-    }
-    await this.access.note(principal, 'TaskCanceled', taskId, state);
+    // Listens before it reads: what ends the task in between is heard.
     const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
+    let activeOnArrival = false;
     try {
+      const loaded = await this.streams.log.head(tenantId, taskId);
+      const state = loaded?.head.state;
+      if (state === undefined || state.status === 'replied' || !canSee(principal, { tenantId, ...state })) {
+        throw taskNotFound(taskId);
+      }
+      await this.access.note(principal, 'TaskCanceled', taskId, state);
+      activeOnArrival = !isTerminal(state.status);
       const deadline = new Date(Date.now() + this.policy.graceMs).toISOString();
       const { protocolVersion, holder } = options;
       const applied = await this.streams.apply(
@@ -64,6 +76,13 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
       await this.untilEnd(follower, tenantId, taskId);
       const view = await follower.view();
       if (view === null) throw taskNotFound(taskId);
+      return view;
+    } catch (error) {
+      if (!activeOnArrival || !DomainError.is(error, 'TaskNotCancelable')) throw error;
+      // It may have ended while the cancel was on its way: then that end is what the canceller is told.
+      const view = await this.reader.view(tenantId, taskId, { artifacts: true });
+      if (view === null || view.state.status === 'replied') throw taskNotFound(taskId);
+      if (!isTerminal(view.state.status)) throw error;
       return view;
     } finally {
       follower.close();

@@ -172,11 +172,18 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       throw invalidField('message.messageId', 'was used before with other content; a new message needs a new id');
     }
     const { tenantId } = envelope;
-    const loaded = await this.streams.log.head(tenantId, receipt.taskId);
-    if (loaded === null) throw taskNotFound(receipt.taskId);
-    const follower = new TaskFollower(this.streams, this.reader, tenantId, receipt.taskId);
-    follower.startAt({ head: loaded.head, events: [] });
-    return { taskId: receipt.taskId, head: loaded.head, follower };
+    const { taskId } = receipt;
+    // Listens before it reads: what ends the task in between is heard.
+    const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
+    try {
+      const loaded = await this.streams.log.head(tenantId, taskId);
+      if (loaded === null) throw taskNotFound(taskId);
+      follower.startAt({ head: loaded.head, events: [] });
+      return { taskId, head: loaded.head, follower };
+    } catch (error) {
+      follower.close();
+      throw error;
+    }
   }
 
   private agentOf(request: SendMessageRequest): AgentProfile {

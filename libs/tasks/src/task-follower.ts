@@ -124,7 +124,11 @@ export class TaskFollower {
     while (this.announced > this.state!.version && !this.subscription.closed) {
       const loaded = await this.streams.log.head(this.tenantId, this.taskId).catch(() => null);
       if (loaded === null) await setTimeout(RELOAD_MS);
-      else this.state = loaded.head.state;
+      else if (loaded.head.state.version > this.state!.version) {
+        this.state = loaded.head.state;
+        // The fold lacks what was skipped: from here on the read models answer.
+        this.fold = null;
+      }
     }
     this.loading = false;
     this.wake();
