@@ -35,7 +35,9 @@ function welcome({ url, tokenFile }: { url: string; tokenFile: string | null }, 
     params: { message: { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } },
   });
   const credential =
-    auth === 'none' ? '' : ` -H "Authorization: Bearer ${tokenFile === null ? '$ACTA_TOKEN' : `$(cat '${tokenFile}')`}"`;
+    auth === 'none'
+      ? ''
+      : ` -H "Authorization: Bearer ${tokenFile === null ? '$ACTA_TOKEN' : `$(cat '${tokenFile}')`}"`;
   return [
     `Acta listens on ${url}`,
     ...(tokenFile === null ? [] : [`The bearer token is in ${tokenFile}`]),
