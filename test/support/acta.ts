@@ -4,6 +4,7 @@ import type { Message, Principal, RecordedEvent, RetryPolicy, TaskState, TaskVie
 import { type Agent, Agents, LeaseReaper, RunQueue, Worker } from '@app/execution';
 import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
 import {
+  Admission,
   AccessRecord,
   CancelPolicy,
   CancelTask,
@@ -34,6 +35,7 @@ export interface ReplicaOptions {
   readonly leaseMs?: number;
   readonly retry?: RetryPolicy;
   readonly cancel?: CancelPolicy;
+  readonly queuedPerTenant?: number;
   readonly now?: () => Date;
   /** How often the reaper looks; absent: only when `reaper.sweep()` is called. */
   readonly reapMs?: number;
@@ -81,7 +83,15 @@ export class Replica {
     this.worker = new Worker({ streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
     this.reaper = new LeaseReaper(streams, queue, () => retry, onError, options.reapMs ?? 3_600_000);
     const access = new AccessRecord(new AuditTrail(this.database));
-    this.sendHandler = new SendMessageHandler(streams, reader, agents, this.worker, secret, new PushPolicy(true, true));
+    this.sendHandler = new SendMessageHandler(
+      streams,
+      reader,
+      agents,
+      this.worker,
+      new Admission(this.database, { queuedPerTenant: options.queuedPerTenant ?? 10_000 }),
+      secret,
+      new PushPolicy(true, true),
+    );
     const policy = options.cancel ?? new CancelPolicy('fence', 5_000);
     this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret);
     this.getHandler = new GetTaskHandler(reader, access);

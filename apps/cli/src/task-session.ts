@@ -53,7 +53,11 @@ class CommandLineModule {
         StorageModule.with(storage),
         // For the audit trail alone: nobody calls in.
         AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
-        TasksModule.with({ leaseMs, cancel: new CancelPolicy(cancelActive, cancelGraceMs) }),
+        TasksModule.with({
+          leaseMs,
+          cancel: new CancelPolicy(cancelActive, cancelGraceMs),
+          admission: { queuedPerTenant: config.tenantMaxQueued },
+        }),
       ],
       providers,
       exports: providers,

@@ -23,7 +23,11 @@ export class WorkerModule {
         StorageModule.with(storage),
         // Here for the audit trail alone; a token that nobody knows keeps the token file out of it.
         AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
-        TasksModule.with({ leaseMs, cancel: new CancelPolicy(cancelActive, cancelGraceMs) }),
+        TasksModule.with({
+          leaseMs,
+          cancel: new CancelPolicy(cancelActive, cancelGraceMs),
+          admission: { queuedPerTenant: config.tenantMaxQueued },
+        }),
         ExecutionModule.with({
           agents,
           leaseMs,

@@ -48,6 +48,8 @@ export interface Config {
   readonly demoFaults: boolean;
   /** 0: no runs in this process. */
   readonly workerConcurrency: number;
+  /** Tasks of one tenant that may wait for a worker. */
+  readonly tenantMaxQueued: number;
   readonly leaseMs: number;
   readonly maxAttempts: number;
   readonly cancelGraceMs: number;
@@ -55,6 +57,8 @@ export interface Config {
   readonly cardVersion: '0.3' | '1.0';
   readonly capabilities: ReadonlySet<Capability>;
   readonly pushAllowPrivate: boolean;
+  /** Requests a second of one caller, in bursts of twice as many. 0: no limit. */
+  readonly rateLimit: number;
   readonly oidc: OidcConfig | null;
   readonly logLevel: LogLevel;
 }
@@ -79,8 +83,10 @@ const KNOWN = [
   'ACTA_OIDC_TENANT_CLAIM',
   'ACTA_PUBLIC_URL',
   'ACTA_PUSH_ALLOW_PRIVATE',
+  'ACTA_RATE_LIMIT',
   'ACTA_SECRET_KEY',
   'ACTA_SECRET_KEY_FILE',
+  'ACTA_TENANT_MAX_QUEUED',
   'ACTA_TLS_CERT',
   'ACTA_TLS_KEY',
   'ACTA_TOKEN',
@@ -114,6 +120,7 @@ export function readConfig(env: Environment = process.env): Config {
     agents: Object.freeze(agents(read)),
     demoFaults: read.flag('ACTA_DEMO_FAULTS'),
     workerConcurrency: read.integer('ACTA_WORKER_CONCURRENCY', 16, [0, 1_024]),
+    tenantMaxQueued: read.integer('ACTA_TENANT_MAX_QUEUED', 10_000, [1, 10_000_000]),
     leaseMs: read.integer('ACTA_LEASE_MS', 30_000, [100, 3_600_000]),
     maxAttempts: read.integer('ACTA_MAX_ATTEMPTS', 5, [1, 100]),
     cancelGraceMs: read.integer('ACTA_CANCEL_GRACE_MS', 5_000, [0, 600_000]),
@@ -121,6 +128,7 @@ export function readConfig(env: Environment = process.env): Config {
     cardVersion: read.oneOf('ACTA_CARD_VERSION', ['0.3', '1.0'], '0.3'),
     capabilities: capabilities(read, env),
     pushAllowPrivate: read.flag('ACTA_PUSH_ALLOW_PRIVATE'),
+    rateLimit: read.integer('ACTA_RATE_LIMIT', 5_000, [0, 1_000_000]),
     oidc: oidc(read),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
   };

@@ -30,6 +30,8 @@ export class Worker extends RunSlots {
   private beatTimer: NodeJS.Timeout | null = null;
   private claiming: Promise<void> | null = null;
   private again = false;
+  /** Agents that may have work in the queue, for want of a free slot. */
+  private readonly backlog = new Set<string>();
   private draining = true;
 
   constructor(
@@ -68,7 +70,12 @@ export class Worker extends RunSlots {
   }
 
   override reserve(agent: string): RunSlot | null {
-    if (this.draining || this.free(agent) < 1 || this.agents.loaded(agent).definition.run === undefined) return null;
+    if (this.draining || !this.agents.runnable().some(({ name }) => name === agent)) return null;
+    // While others wait in the queue, what comes now waits behind them.
+    if (this.backlog.has(agent) || this.free(agent) < 1) {
+      this.backlog.add(agent);
+      return null;
+    }
     this.occupy(agent, 1);
     let open = true;
     const release = () => {
@@ -109,6 +116,7 @@ export class Worker extends RunSlots {
         do {
           wanted = Math.min(BATCH, this.free(group[0]!));
           claimed = wanted > 0 ? await this.claim(group, wanted) : 0;
+          if (claimed < wanted) for (const name of group) this.backlog.delete(name);
         } while (claimed > 0 && claimed === wanted);
       }
     }
@@ -150,8 +158,7 @@ export class Worker extends RunSlots {
       this.occupy(agent, -1);
       if (this.runs.size === 0) for (const wake of this.idle.splice(0)) wake();
       // A slot is free: whatever waits for one needs no further wake-up.
-      if (!this.draining && this.again) this.lookForWork();
-      else if (!this.draining && this.free(agent) === 1) this.lookForWork();
+      if (!this.draining && (this.again || this.backlog.size > 0 || this.free(agent) === 1)) this.lookForWork();
     });
   }
 

@@ -1,3 +1,4 @@
+export * from './admission.js';
 export * from './access-record.js';
 export * from './cancel-task.command.js';
 export * from './get-task.query.js';

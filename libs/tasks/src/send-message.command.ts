@@ -15,6 +15,7 @@ import { ServerSecret, type StreamHead } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import canonicalize from 'canonicalize';
 import { requireAcceptedParts } from './accepted-modes.js';
+import { Admission } from './admission.js';
 import { AgentDirectory, RunSlots, type RunSlot } from './ports.js';
 import { type NewPushConfig, webhookOf } from './push-configs.js';
 import { PushPolicy } from './push-policy.js';
@@ -68,6 +69,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     private readonly reader: TaskReader,
     private readonly agents: AgentDirectory,
     private readonly slots: RunSlots,
+    private readonly admission: Admission,
     private readonly secret: ServerSecret,
     private readonly push: PushPolicy,
   ) {}
@@ -142,6 +144,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
   ): Promise<SentMessage> {
     const { tenantId, taskId } = envelope;
     const slot = this.slots.reserve(agent.name);
+    if (slot === null && head === null) await this.admission.requireRoom(tenantId);
     const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
     try {
       const applied = await this.streams.apply(envelope, command(slot === null ? {} : { claim: slot.claim }), head);

@@ -129,7 +129,9 @@ export class TaskReader {
       artifacts: 0,
     });
     const { history, statusMessage } = task!;
-    return [...history, ...(statusMessage === undefined ? [] : [statusMessage])].flatMap(({ message }) => message ?? []);
+    return [...history, ...(statusMessage === undefined ? [] : [statusMessage])].flatMap(
+      ({ message }) => message ?? [],
+    );
   }
 
   private async read(tenantId: string, rows: readonly TaskRow[], limits: Limits): Promise<WholeTask[]> {

@@ -1,6 +1,7 @@
-import { EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
+import { Admission, type AdmissionLimits } from './admission.js';
 import { AccessRecord } from './access-record.js';
 import { CancelPolicy, CancelTaskHandler } from './cancel-task.command.js';
 import { GetTaskHandler } from './get-task.query.js';
@@ -17,6 +18,7 @@ import { TaskStreams } from './task-streams.js';
 export interface TasksOptions {
   readonly leaseMs: number;
   readonly cancel: CancelPolicy;
+  readonly admission: AdmissionLimits;
   /** Absent in a process that takes no requests. */
   readonly push?: PushPolicy;
 }
@@ -41,6 +43,11 @@ export class TasksModule {
         ...services,
         { provide: PageTokens, inject: [ServerSecret], useFactory: (secret: ServerSecret) => new PageTokens(secret) },
         { provide: CancelPolicy, useValue: options.cancel },
+        {
+          provide: Admission,
+          inject: [Database],
+          useFactory: (database: Database) => new Admission(database, options.admission),
+        },
         { provide: PushPolicy, useValue: options.push ?? new PushPolicy(false, false) },
         AccessRecord,
         SendMessageHandler,
@@ -53,7 +60,7 @@ export class TasksModule {
         ListPushConfigsHandler,
         ...READ_HISTORY_HANDLERS,
       ],
-      exports: [...services, PushPolicy, CqrsModule],
+      exports: [...services, PushPolicy, AccessRecord, CqrsModule],
     };
   }
 }
