@@ -40,7 +40,7 @@ export async function startServer(options: StartOptions = {}): Promise<RunningSe
 /** A worker process on the database of a server. */
 export async function startWorker(databaseUrl: string, env: Environment = {}): Promise<ActaProcess> {
   const worker = new ActaProcess('worker', { ...environmentFor(databaseUrl, await createDataDir()), ...env });
-  await worker.prints(/\n/);
+  await worker.prints(/^Acta worker .+$/m);
   return worker;
 }
 
