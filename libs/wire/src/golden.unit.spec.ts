@@ -12,7 +12,16 @@ import {
   type TaskView,
 } from '@app/domain';
 import type { A2aCodec } from './codec.js';
-import { encodeFailure, encodeResult, interfacesAt, v03, v1, type CardDescription } from './index.js';
+import {
+  encodeFailure,
+  encodeResult,
+  interfacesAt,
+  v03,
+  v1,
+  type CardDescription,
+  type Method,
+  type Operation,
+} from './index.js';
 
 /*
  * Payloads of both versions as clients see them, kept as files in contracts/golden: a change of the wire shows there as a diff.
@@ -145,7 +154,7 @@ function result(codec: A2aCodec, name: string, value: unknown, request: JsonObje
 
 const failure = (codec: A2aCodec, error: DomainError): Json => encodeFailure(1, codec.rpcError(error));
 
-const stream = (codec: A2aCodec): Json[] => [
+const stream = (codec: Pick<A2aCodec, 'encodeUpdate'>): Json[] => [
   codec.encodeUpdate({ type: 'task', view: waiting }),
   codec.encodeUpdate({ type: 'status', ids, state: { ...state, status: 'working' }, final: false }),
   codec.encodeUpdate({ type: 'artifact', ids, artifact: task.artifacts[0]!, append: false, last: false }),
@@ -159,6 +168,13 @@ const stream = (codec: A2aCodec): Json[] => [
   codec.encodeUpdate({ type: 'status', ids, state, message: task.statusMessage!, final: true }),
   codec.encodeUpdate({ type: 'message', ids, message: reply.statusMessage! }),
 ];
+
+/** What the HTTP+JSON binding answers at a path. */
+const answer = ({ http }: A2aCodec, verb: string, path: string, value: unknown, request: JsonObject = {}): Json =>
+  (http.route(verb, path).method as Method<Operation>).encode(
+    value as never,
+    { configuration: {}, ...request } as never,
+  );
 
 const page = { tasks: [task, waiting], totalSize: 2, nextPageToken: '', pageSize: 50 };
 
@@ -196,6 +212,16 @@ const payloads: Record<string, Json> = {
   'v03/push-config.deleted.json': result(v03.codec, 'tasks/pushNotificationConfig/delete', undefined),
   'v03/agent-card.json': v03.codec.encodeCard(card),
   'v03/error.task-not-found.json': failure(v03.codec, taskNotFound('missing')),
+  'v03/http-json.send.task.json': answer(v03.codec, 'POST', 'message:send', task),
+  'v03/http-json.send.message.json': answer(v03.codec, 'POST', 'message:send', reply),
+  'v03/http-json.get-task.without-history.json': answer(v03.codec, 'GET', 'tasks/t', task, { historyLength: 0 }),
+  'v03/http-json.stream.json': stream(v03.codec.http),
+  'v03/http-json.push-configs.json': answer(v03.codec, 'GET', 'tasks/t/pushNotificationConfigs', {
+    configs: [push],
+    nextPageToken: '',
+  }),
+  'v03/http-json.agent-card.json': answer(v03.codec, 'GET', 'card', card),
+  'v03/http-error.task-not-found.json': v03.codec.httpError(taskNotFound('missing')).body,
   'v03/error.task-ended.json': failure(
     v03.codec,
     new DomainError('TaskEnded', 'the task is completed', { taskId: 't', status: 'completed' }),

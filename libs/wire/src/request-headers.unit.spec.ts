@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { activeExtensions } from './extensions.js';
-import { A2A_JSON_MEDIA_TYPE, checkMediaType, JSON_MEDIA_TYPE } from './media-type.js';
+import { A2A_JSON_MEDIA_TYPE, answerMediaType, checkMediaType, JSON_MEDIA_TYPE } from './media-type.js';
 import { protocolVersion } from './version.js';
 
 describe('the version rule', () => {
@@ -95,5 +95,29 @@ describe('extensions', () => {
     expect(() => activeExtensions(undefined, offered)).toThrow(
       expect.objectContaining({ kind: 'ExtensionSupportRequired', details: { extension: 'https://x.test/b' } }),
     );
+  });
+});
+
+describe('the media type of an HTTP+JSON answer', () => {
+  it.each([
+    [undefined],
+    [''],
+    ['*/*'],
+    ['application/json'],
+    ['text/html'],
+    ['application/a2a+json, application/json'],
+    ['application/a2a+json;q=0.5, */*;q=0.8'],
+    ['application/a2a+json;q=0'],
+  ])('is application/json for Accept: %s', (accept) => {
+    expect(answerMediaType(accept)).toBe(JSON_MEDIA_TYPE);
+  });
+
+  it.each([
+    ['application/a2a+json'],
+    ['text/html, Application/A2A+JSON ; charset=utf-8'],
+    ['application/json;q=0.9, application/a2a+json'],
+    ['application/a2a+json, */*;q=0.1'],
+  ])('is application/a2a+json for Accept: %s', (accept) => {
+    expect(answerMediaType(accept)).toBe(A2A_JSON_MEDIA_TYPE);
   });
 });

@@ -19,7 +19,15 @@ const someText = fc.string({ unit: 'grapheme', minLength: 1 });
 const id = fc.uuid();
 /** As JSON has it: no -0, no prototypes. */
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
-const RESERVED = ['data_part_compat', 'acta/filename', 'acta/mediaType', 'acta/metadata', '__proto__', 'value'];
+const RESERVED = [
+  'data_part_compat',
+  'acta/filename',
+  'acta/mediaType',
+  'acta/metadata',
+  'acta/referenceTaskIds',
+  '__proto__',
+  'value',
+];
 const metadata = fc
   .dictionary(fc.oneof(text, fc.constantFrom(...RESERVED)), json, { minKeys: 1, maxKeys: 4, noNullPrototype: true })
   .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
@@ -67,28 +75,47 @@ function taskOf(sent: Message) {
     .view();
 }
 
-/** The message as a client of this version gets it from the task's history, over the wire. */
-function shown(codec: A2aCodec, sent: Message): JsonObject {
-  const update = codec.encodeUpdate({ type: 'task', view: taskOf(sent) }) as JsonObject;
+/** One binding of one version: how it writes a task, and how it reads what is sent. */
+interface Wire {
+  readonly name: string;
+  encodeTask(view: TaskView): Json;
+  decodeSend(params: JsonObject): unknown;
+}
+
+const rpc = (codec: A2aCodec, send: string): Wire => ({
+  name: `JSON-RPC ${codec.version}`,
+  encodeTask: (view) => codec.encodeUpdate({ type: 'task', view }),
+  decodeSend: (params) => codec.methods.get(send)?.decode(params),
+});
+const httpJson = ({ version, http }: A2aCodec): Wire => ({
+  name: `HTTP+JSON ${version}`,
+  encodeTask: (view) => http.encodeUpdate({ type: 'task', view }),
+  decodeSend: (params) => http.route('POST', 'message:send').method.decode(params),
+});
+
+const RPC_1 = rpc(v1.codec, 'SendMessage');
+const RPC_03 = rpc(v03.codec, 'message/send');
+const HTTP_03 = httpJson(v03.codec);
+
+/** The message as a client gets it from the task's history, over the wire. */
+function shown(wire: Wire, sent: Message): JsonObject {
+  const update = wire.encodeTask(taskOf(sent)) as JsonObject;
   const task = (update['task'] ?? update) as { history: JsonObject[] };
   return JSON.parse(JSON.stringify(task.history[0])) as JsonObject;
 }
 
-/** What a client of this version sends when it sends that message again. */
-function resent(codec: A2aCodec, wire: JsonObject): SendRequest {
-  const method = codec.methods.get(codec.version === '1.0' ? 'SendMessage' : 'message/send');
-  return method?.decode({ message: wire }) as SendRequest;
-}
+/** What a client sends when it sends that message again. */
+const resent = (wire: Wire, said: JsonObject): SendRequest => wire.decodeSend({ message: said }) as SendRequest;
 
-describe.each([v1.codec, v03.codec])('content through version $version', (codec) => {
+describe.each([RPC_1, RPC_03, httpJson(v1.codec), HTTP_03])('content through $name', (wire) => {
   // F30
   it('is the same after a round trip', () => {
     fc.assert(
       fc.property(message, (sent) => {
-        const request = resent(codec, shown(codec, sent));
+        const request = resent(wire, shown(wire, sent));
         expect(request.message).toEqual(sent);
         expect(JSON.stringify(request.message.parts)).toBe(
-          JSON.stringify(resent(codec, shown(codec, request.message)).message.parts),
+          JSON.stringify(resent(wire, shown(wire, request.message)).message.parts),
         );
         expect(request).toMatchObject({ taskId: 'task', contextId: 'context' });
       }),
@@ -102,8 +129,10 @@ describe('content through both versions', () => {
   it('is the same when a v0.3 client sends it on and a v1.0 client reads it', () => {
     fc.assert(
       fc.property(message, (sent) => {
-        const through03 = resent(v03.codec, shown(v03.codec, sent)).message;
-        expect(resent(v1.codec, shown(v1.codec, through03)).message).toEqual(sent);
+        for (const wire of [RPC_03, HTTP_03]) {
+          const through03 = resent(wire, shown(wire, sent)).message;
+          expect(resent(RPC_1, shown(RPC_1, through03)).message).toEqual(sent);
+        }
       }),
       { numRuns: 500 },
     );
@@ -111,7 +140,7 @@ describe('content through both versions', () => {
 
   // F30
   it('has v0.3 file, data and text parts in v1.0 words', () => {
-    const { message: sent } = resent(v03.codec, {
+    const { message: sent } = resent(RPC_03, {
       kind: 'message',
       messageId: 'm',
       role: 'user',
@@ -122,7 +151,7 @@ describe('content through both versions', () => {
         { kind: 'data', data: { b: [2] } },
       ],
     });
-    expect(shown(v1.codec, sent)['parts']).toEqual([
+    expect(shown(RPC_1, sent)['parts']).toEqual([
       { text: 'hi', metadata: { a: 1 } },
       { raw: 'aGk=', filename: 'hi.txt', mediaType: 'text/plain' },
       { url: 'https://x.test/y', mediaType: 'image/png' },
@@ -133,7 +162,7 @@ describe('content through both versions', () => {
   // The official SDKs wrap such data in the same way, so their v0.3 clients read it as it was.
   it('wraps data that is no object for v0.3', () => {
     const sent: Message = { messageId: 'm', role: 'user', parts: [{ data: null }, { data: [1] }, { data: 'x' }] };
-    expect(shown(v03.codec, sent)['parts']).toEqual(
+    expect(shown(RPC_03, sent)['parts']).toEqual(
       [null, [1], 'x'].map((value) => ({ kind: 'data', data: { value }, metadata: { data_part_compat: true } })),
     );
   });
@@ -150,9 +179,9 @@ describe('the size of a task', () => {
           ...(some === undefined ? {} : { metadata: some }),
         }));
         const view: TaskView = { ...task, history: said, artifacts, ...(said[0] ? { statusMessage: said[0] } : {}) };
-        for (const codec of [v03.codec, v1.codec]) {
-          const encoded = codec.methods.get(codec === v1.codec ? 'GetTask' : 'tasks/get')!;
-          const size = encodedBytes((encoded as Method<'getTask'>).encode(view, { taskId: 'task' }));
+        const methods = [v1.codec.methods.get('GetTask')!, v03.codec.methods.get('tasks/get')!];
+        for (const method of [...methods, v03.codec.http.route('GET', 'tasks/task').method]) {
+          const size = encodedBytes((method as Method<'getTask'>).encode(view, { taskId: 'task' }));
           expect(size).toBeLessThanOrEqual(viewBytes(view));
         }
       }),
