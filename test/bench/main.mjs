@@ -24,6 +24,10 @@ if (flags.help) {
 const log = (/** @type {string} */ line) => (flags.json ? console.error(line) : console.log(line));
 
 const postgres = await openPostgres();
+// The embedded Postgres outlives whoever started it.
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => postgres.close().finally(() => process.exit(130)));
+}
 log(`${postgres.about}; Node ${process.version}`);
 /** @type {Record<string, any>} */
 const results = { postgres: postgres.about, node: process.version };

@@ -30,6 +30,13 @@ async function clusterAt(/** @type {string} */ server, /** @type {() => Promise<
   const { pid, version, fsync, commit } = rows[0];
   /** @type {Map<string, string>} */
   const made = new Map();
+  const end = async () => {
+    for (const name of made.keys()) await admin.query(`drop database if exists ${name} with (force)`);
+    await admin.end();
+    await close();
+  };
+  /** @type {Promise<void> | undefined} */
+  let closing;
   return {
     about: `Postgres ${version}, fsync ${fsync}, synchronous_commit ${commit}`,
     postmaster: postmasterOf(pid),
@@ -54,10 +61,6 @@ async function clusterAt(/** @type {string} */ server, /** @type {() => Promise<
         await client.end();
       }
     },
-    async close() {
-      for (const name of made.keys()) await admin.query(`drop database if exists ${name} with (force)`);
-      await admin.end();
-      await close();
-    },
+    close: () => (closing ??= end()),
   };
 }
