@@ -56,6 +56,11 @@ export class RunWriter {
     return this.ended;
   }
 
+  /** Whether something could not be written: nothing further is then. */
+  get hasFailed(): boolean {
+    return this.failure !== null;
+  }
+
   hasStarted(artifactId: string): boolean {
     return this.started.has(artifactId);
   }
@@ -64,10 +69,12 @@ export class RunWriter {
   async write(output: RunOutput): Promise<void> {
     if (this.failure !== null) throw this.failure;
     if (this.ended) throw new Error('the run has its outcome already and writes nothing more');
+    // Throws on what is no JSON, before any of it is taken over.
+    const size = encodedBytes(output);
     const first = output.type !== 'artifact' || !this.started.has(output.artifactId);
     if (output.type === 'artifact') this.started.add(output.artifactId);
     if (!this.mergeIntoLast(output)) this.buffer.push(output);
-    this.buffered += encodedBytes(output);
+    this.buffered += size;
     if (endsTurn(output)) {
       this.ended = true;
       await this.flush();
@@ -163,7 +170,7 @@ export class RunWriter {
         return;
       } catch (error) {
         if (error instanceof DomainError && error.kind !== 'Overloaded') throw error;
-        if (!this.holdsLease()) throw error;
+        if (!mayPass(error) || !this.holdsLease()) throw error;
         head = undefined;
         await sleep(RETRY_MS);
       }
@@ -189,6 +196,16 @@ export class RunWriter {
     const { state } = this.head;
     return !isTerminal(state.status) && activeRun(state)?.id === this.fence.runId;
   }
+}
+
+/**
+ * Whether the same write may succeed later: the connection broke, or the server is busy, full or stopping (the classes of
+ * SQLSTATE that say so). Anything else would fail for ever.
+ */
+function mayPass(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return false;
+  const { code, severity } = error as { code?: string; severity?: string };
+  return severity === undefined || /^(08|40|53|55|57|58)/.test(code ?? '');
 }
 
 const isPlainText = (part: { text?: string }): boolean => part.text !== undefined && Object.keys(part).length === 1;

@@ -48,6 +48,7 @@ export class Run {
   private canceled = false;
   private released = false;
   private fenced = false;
+  private giveUp: (() => void) | null = null;
   /** On this process's monotonic clock; the database decides by its own. */
   private leaseEnds: number;
 
@@ -115,6 +116,7 @@ export class Run {
   /** Hands the run back: another worker takes it at once, and the attempt does not count. */
   release(): void {
     this.released = true;
+    if (this.aborter.signal.aborted) this.giveUp?.();
     this.aborter.abort(new Error('the server is shutting down'));
   }
 
@@ -123,10 +125,17 @@ export class Run {
     try {
       const context = await this.context();
       await this.untilAborted(Promise.resolve().then(() => this.definition.run?.(context)));
-      if (!this.writer.hasEnded) await this.writer.write({ type: 'complete' });
+      if (!this.writer.hasEnded) {
+        // An agent that returns because it was told to stop has not completed its work.
+        this.aborter.signal.throwIfAborted();
+        await this.writer.write({ type: 'complete' });
+      }
       await this.writer.flush();
     } catch (error) {
-      await this.conclude(error).catch((unrecorded: unknown) => this.services.onError(unrecorded, this));
+      await this.conclude(error).catch((unrecorded: unknown) => {
+        // That the run was taken away meanwhile is no error: whoever took it has recorded what became of it.
+        if (!DomainError.is(unrecorded, 'Fenced')) this.services.onError(unrecorded, this);
+      });
     } finally {
       this.inbox.close();
       if (!this.aborter.signal.aborted) this.aborter.abort(new Error('the run is over'));
@@ -137,6 +146,9 @@ export class Run {
     if (this.fenced || DomainError.is(error, 'Fenced')) return;
     if (DomainError.is(error, 'InvalidAgentResponse')) {
       await this.writer.conclude({ type: 'fail', invalid: true, message: this.message(error.message) });
+    } else if (this.writer.hasFailed) {
+      this.services.onError(error, this);
+      await this.writer.conclude({ type: 'fail', message: this.message('what the agent said cannot be recorded') });
     } else if (this.writer.hasEnded) {
       // The outcome stands; what an agent throws after it is the agent's own affair.
       await this.writer.flush();
@@ -159,9 +171,12 @@ export class Run {
     const { signal } = this.aborter;
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => {
-        timer = setTimeout(() => reject(signal.reason as Error), this.released ? 0 : ABORT_GRACE_MS);
-      });
+      this.giveUp = () => reject(signal.reason as Error);
+      const wait = () => {
+        timer = setTimeout(() => this.giveUp!(), this.released ? 0 : ABORT_GRACE_MS);
+      };
+      if (signal.aborted) wait();
+      else signal.addEventListener('abort', wait, { once: true });
     });
     work.catch(() => undefined);
     patience.catch(() => undefined);
