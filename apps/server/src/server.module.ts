@@ -1,6 +1,6 @@
 import { AccessModule } from '@app/access';
 import type { Config } from '@app/config';
-import { DeliveryModule } from '@app/delivery';
+import { DeliveryModule, PushModule } from '@app/delivery';
 import { type Agents, ExecutionModule } from '@app/execution';
 import { type Storage, StorageModule } from '@app/storage';
 import { AgentDirectory, CancelPolicy, PushPolicy, TasksModule } from '@app/tasks';
@@ -11,9 +11,11 @@ import { Cards } from './a2a/cards.js';
 import { HeldRequests } from './a2a/held-requests.js';
 import { HttpJsonController } from './a2a/http-json.controller.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
+import { PushesController } from './api/pushes.controller.js';
 import { TaskHistoryController } from './api/task-history.controller.js';
 import { TasksController } from './api/tasks.controller.js';
 import { WorkersController } from './api/workers.controller.js';
+import { codecFor } from './edge/surfaces.js';
 import { SseStreams } from './edge/sse-streams.js';
 import { HealthController } from './operations/health.controller.js';
 import { RestStreams } from './rest/rest-streams.js';
@@ -44,6 +46,7 @@ export class ServerModule {
           push: new PushPolicy(config.capabilities.has('pushNotifications'), config.pushAllowPrivate),
         }),
         DeliveryModule.with(),
+        PushModule.with({ codecFor }),
         ExecutionModule.with({
           agents,
           leaseMs,
@@ -59,6 +62,7 @@ export class ServerModule {
         RestTasksController,
         TasksController,
         TaskHistoryController,
+        PushesController,
         WorkersController,
         HealthController,
       ],

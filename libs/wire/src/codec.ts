@@ -15,6 +15,8 @@ export interface A2aCodec {
   readonly http: HttpBinding;
   /** When a subscription to a task ends: with the turn (0.3's `final`), or only with the task. */
   readonly subscriptionUntil: 'turn' | 'end';
+  /** What a webhook is told: each update as it is, or the whole task after it. */
+  readonly webhook: { readonly tells: 'update' | 'task'; readonly mediaType: string };
   /** The result of one stream frame of JSON-RPC, and the body of one webhook delivery. */
   encodeUpdate(update: StreamUpdate): Json;
   encodeCard(card: CardDescription): JsonObject;

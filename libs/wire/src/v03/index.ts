@@ -11,6 +11,8 @@ export const codec: A2aCodec = {
   methods,
   http,
   subscriptionUntil: 'turn',
+  // Section 9.5: "Task object is sent as JSON payload".
+  webhook: { tells: 'task', mediaType: 'application/json' },
   encodeUpdate,
   encodeCard,
   rpcError,

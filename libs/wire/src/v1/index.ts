@@ -11,6 +11,8 @@ export const codec: A2aCodec = {
   methods,
   http,
   subscriptionUntil: 'end',
+  // Section 4.3.3.
+  webhook: { tells: 'update', mediaType: 'application/a2a+json' },
   encodeUpdate,
   encodeCard,
   rpcError,

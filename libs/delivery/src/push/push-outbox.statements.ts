@@ -1,0 +1,88 @@
+import type { NamedStatement } from '@app/storage';
+
+/**
+ * Leases webhooks that have something due, at most one for each origin: whoever asks knows of each origin only that it has
+ * room for one more. Only the looks-due list is limited before the origins are told apart, so that a crowd that waits for
+ * one place hides the others for one round at most.
+ *
+ * $1 origins and $2 URLs that have no room, $3 limit, $4 lease, $5 its length.
+ */
+export const CLAIM_PUSHES: NamedStatement = {
+  name: 'claim_pushes',
+  text: `with due as (
+      select tenant_id, task_id, config_id, origin_key, next_attempt_at from push_config
+      where next_attempt_at <= clock_timestamp() and not (origin_key = any($1)) and not (url_key = any($2))
+      order by next_attempt_at limit 64
+    ), one_each as (
+      select distinct on (origin_key) tenant_id, task_id, config_id from due order by origin_key, next_attempt_at
+    ), picked as materialized (
+      select c.tenant_id, c.task_id, c.config_id
+      from push_config c
+      join one_each o on o.tenant_id = c.tenant_id and o.task_id = c.task_id and o.config_id = c.config_id
+      where c.next_attempt_at <= clock_timestamp()
+      order by c.next_attempt_at limit $3
+      for update of c skip locked
+    )
+    update push_config c set lease = $4, next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond'
+    from picked p
+    left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id
+    left join lateral (
+      select d.version, d.attempts from push_delivery d
+      where d.tenant_id = p.tenant_id and d.task_id = p.task_id and d.config_id = p.config_id and d.state = 'pending'
+      order by d.version limit 1
+    ) d on true
+    where c.tenant_id = p.tenant_id and c.task_id = p.task_id and c.config_id = p.config_id
+    returning c.tenant_id, c.task_id, c.config_id, c.protocol_version, c.sealed_target, c.origin_key, c.url_key,
+      k.wrapped_key, d.version, d.attempts`,
+};
+
+/** The function stands in `migrations/0005-push.ts`. */
+export const SETTLE_PUSH: NamedStatement = {
+  name: 'settle_push',
+  text: `select version, attempts from settle_push($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+};
+
+/**
+ * Deliveries of one task, a page of versions at a time: webhooks that are told of one version stay together.
+ * $1 tenant, $2 task, $3 version after which the page begins, $4 versions.
+ */
+export const TASK_PUSHES: NamedStatement = {
+  name: 'task_pushes',
+  text: `select d.* from push_delivery d
+    where d.tenant_id = $1 and d.task_id = $2 and d.version in (
+      select distinct version from push_delivery
+      where tenant_id = $1 and task_id = $2 and version > $3 order by version limit $4)
+    order by d.version, d.config_id`,
+};
+
+/** Newest first. $1 tenant, $2 task, $3 states, $4 limit; null is any. */
+export const FIND_PUSHES: NamedStatement = {
+  name: 'find_pushes',
+  text: `select d.* from push_delivery d
+    where ($1::text is null or d.tenant_id = $1) and ($2::text is null or d.task_id = $2) and d.state = any($3::text[])
+    order by d.created_at desc, d.tenant_id, d.task_id, d.config_id, d.version desc limit $4`,
+};
+
+/**
+ * Gives dead deliveries all their attempts again. The webhook's row is locked first, as everywhere.
+ * $1 tenant, $2 task, $3 webhook; null is any.
+ */
+export const RETRY_DEAD_PUSHES: NamedStatement = {
+  name: 'retry_dead_pushes',
+  text: `with locked as materialized (
+      select c.tenant_id, c.task_id, c.config_id from push_config c
+      where ($1::text is null or c.tenant_id = $1) and ($2::text is null or c.task_id = $2)
+        and ($3::text is null or c.config_id = $3)
+        and exists (select from push_delivery d where d.tenant_id = c.tenant_id and d.task_id = c.task_id
+          and d.config_id = c.config_id and d.state = 'dead')
+      for update
+    ), revived as (
+      update push_delivery d set state = 'pending', attempts = 0 from locked l
+      where d.tenant_id = l.tenant_id and d.task_id = l.task_id and d.config_id = l.config_id and d.state = 'dead'
+      returning d.*
+    ), due as (
+      update push_config c set next_attempt_at = case when c.lease is null then clock_timestamp() else c.next_attempt_at end
+      from locked l where c.tenant_id = l.tenant_id and c.task_id = l.task_id and c.config_id = l.config_id
+    )
+    select * from revived order by tenant_id, task_id, config_id, version`,
+};

@@ -1,0 +1,65 @@
+import { EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import { PushPolicy, TaskReader } from '@app/tasks';
+import type { A2aCodec, ProtocolVersion } from '@app/wire';
+import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { ListPushesHandler } from './list-pushes.query.js';
+import { PushOutbox } from './push-outbox.js';
+import { PUSH_TIMEOUT_MS, PushSender } from './push-sender.js';
+import { PushSigner } from './push-signer.js';
+import { PushUpdates } from './push-updates.js';
+import { WebhookClient } from './webhook-client.js';
+
+export interface PushOptions {
+  readonly codecFor: (protocolVersion: ProtocolVersion) => A2aCodec;
+}
+
+/** Tells webhooks from this process. */
+@Module({})
+export class PushModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(private readonly sender: PushSender) {}
+
+  static with({ codecFor }: PushOptions): DynamicModule {
+    const logger = new Logger('push');
+    const onError = (error: unknown, claim?: { readonly taskId: string }) =>
+      logger.error({ message: error instanceof Error ? error.message : String(error), taskId: claim?.taskId });
+    return {
+      module: PushModule,
+      global: true,
+      providers: [
+        { provide: PushOutbox, inject: [EventLog], useFactory: (log: EventLog) => new PushOutbox(log) },
+        { provide: PushSigner, inject: [ServerSecret], useFactory: (secret: ServerSecret) => new PushSigner(secret) },
+        {
+          provide: PushSender,
+          inject: [PushOutbox, PushSigner, EventLog, TaskReader, TaskWakeups, PushPolicy],
+          useFactory: (
+            outbox: PushOutbox,
+            signer: PushSigner,
+            log: EventLog,
+            reader: TaskReader,
+            wakeups: TaskWakeups,
+            policy: PushPolicy,
+          ) =>
+            new PushSender({
+              outbox,
+              signer,
+              updates: new PushUpdates(log, reader),
+              client: new WebhookClient(policy, PUSH_TIMEOUT_MS),
+              codecFor,
+              wakeups,
+              onError,
+            }),
+        },
+        ListPushesHandler,
+      ],
+      exports: [PushOutbox, PushSigner],
+    };
+  }
+
+  onApplicationBootstrap(): void {
+    this.sender.start();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.sender.stop();
+  }
+}
