@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { JsonObject } from '@app/domain';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DatabaseView } from '../support/database-view.js';
 import { call, http, sendParams, V1Caller } from '../support/rpc.js';
@@ -36,11 +37,33 @@ afterAll(async () => {
 /** An answer as it is but for the task's id and what differs in any two answers. */
 async function masked(answer: Promise<{ status: number; headers: Headers; text: string }>, id: string) {
   const { status, headers, text } = await answer;
+  expect(status).toBeLessThan(500);
   const kept = [...headers].filter(([name]) => name !== 'date');
   return { status, headers: kept, text: text.replaceAll(id, '<id>') };
 }
 
-const ASKED: [string, (token: string, id: string) => Promise<{ status: number; headers: Headers; text: string }>][] = [
+type Asked = [string, (token: string, id: string) => Promise<{ status: number; headers: Headers; text: string }>];
+
+/** What the HTTP+JSON binding may be asked about a task, in both versions. */
+const HTTP_JSON: [string, string, ((version: '1.0' | '0.3', id: string) => JsonObject)?][] = [
+  ['GET', 'tasks/{id}'],
+  ['POST', 'tasks/{id}:cancel'],
+  ['GET', 'tasks/{id}:subscribe'],
+  ['POST', 'tasks/{id}:subscribe'],
+  ['GET', 'tasks/{id}/pushNotificationConfigs'],
+  ['GET', 'tasks/{id}/pushNotificationConfigs/x'],
+  ['DELETE', 'tasks/{id}/pushNotificationConfigs/x'],
+  [
+    'POST',
+    'message:send',
+    (version, taskId) => {
+      const { parts, ...message } = said({ taskId })['message'] as JsonObject;
+      return { message: { ...message, [version === '1.0' ? 'parts' : 'content']: parts! } };
+    },
+  ],
+];
+
+const ASKED: Asked[] = [
   ['GetTask', (token, id) => call(server.url, token, '1.0', 'GetTask', { id })],
   ['CancelTask', (token, id) => call(server.url, token, '1.0', 'CancelTask', { id })],
   ['SendMessage', (token, id) => call(server.url, token, '1.0', 'SendMessage', said({ taskId: id }))],
@@ -55,6 +78,16 @@ const ASKED: [string, (token: string, id: string) => Promise<{ status: number; h
   ['SubscribeToTask', (token, id) => call(server.url, token, '1.0', 'SubscribeToTask', { id })],
   ['tasks/get', (token, id) => call(server.url, token, '0.3', 'tasks/get', { id })],
   ['tasks/cancel', (token, id) => call(server.url, token, '0.3', 'tasks/cancel', { id })],
+  ...(['1.0', '0.3'] as const).flatMap((version) =>
+    HTTP_JSON.map(([verb, path, body]): Asked => [
+      `${verb} ${path} in ${version}`,
+      (token, id) =>
+        http(verb, `${server.url}/a2a/v1/${path.replace('{id}', id)}`, token, {
+          headers: { 'A2A-Version': version },
+          ...(body === undefined ? {} : { body: JSON.stringify(body(version, id)) }),
+        }),
+    ]),
+  ),
   ['GET /a2a/tasks/{id}', (token, id) => http('GET', `${server.url}/a2a/tasks/${id}`, token)],
   ['DELETE /a2a/tasks/{id}', (token, id) => http('DELETE', `${server.url}/a2a/tasks/${id}`, token)],
   ['GET /a2a/tasks/{id}/stream', (token, id) => http('GET', `${server.url}/a2a/tasks/${id}/stream`, token)],
