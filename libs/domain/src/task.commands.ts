@@ -61,6 +61,7 @@ export type TaskCommand =
       readonly claim?: Claim;
     }
   | { readonly type: 'AddMessage'; readonly message: Message; readonly push?: PushTarget; readonly claim?: Claim }
+  | { readonly type: 'ResumeTask'; readonly claim?: Claim }
   | { readonly type: 'ClaimRun'; readonly claim: Claim }
   | {
       readonly type: 'RecordRun';

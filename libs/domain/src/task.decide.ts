@@ -24,6 +24,8 @@ export function decide(state: TaskState | null, taskId: string, command: TaskCom
   switch (command.type) {
     case 'AddMessage':
       return withClaim(state, addMessage(state, taskId, command.message, command.push), command.claim, at);
+    case 'ResumeTask':
+      return withClaim(state, resume(state, taskId), command.claim, at);
     case 'ClaimRun':
       return isQueued(state) ? [started(state, command.claim)] : [];
     case 'RecordRun':
@@ -78,12 +80,7 @@ function accepted(message: Message): TaskEvent {
 }
 
 function addMessage(state: TaskState, taskId: string, message: Message, push?: PushTarget): TaskEvent[] {
-  if (isTerminal(state.status)) {
-    throw new DomainError('TaskEnded', `the task is ${state.status} and takes no more messages; start a new task`, {
-      taskId,
-      status: state.status,
-    });
-  }
+  if (isTerminal(state.status)) throw ended(state, taskId);
   const { count, bytes } = state.clientMessages;
   if (count >= BOUNDS.clientMessages) {
     throw invalidField(
@@ -109,6 +106,22 @@ function pushesSet(state: TaskState | null, push: PushTarget | undefined): TaskE
   }
   return [{ type: 'PushConfigSet', facts: { configId, protocolVersion }, content: { push: { url } } }];
 }
+
+/** Work that goes on already needs no resuming: a repeat adds nothing. */
+function resume(state: TaskState, taskId: string): TaskEvent[] {
+  if (isTerminal(state.status)) throw ended(state, taskId);
+  if (state.status === 'input-required') {
+    throw invalidField('id', 'the task waits for input, not for an authorization: send it a message');
+  }
+  if (state.status !== 'auth-required') return [];
+  return [{ type: 'TaskResumed', facts: { dispatcherGeneration: state.dispatcherGeneration + 1 } }];
+}
+
+const ended = ({ status }: TaskState, taskId: string) =>
+  new DomainError('TaskEnded', `the task is ${status} and takes no more messages; start a new task`, {
+    taskId,
+    status,
+  });
 
 function started(state: TaskState, { runId, worker }: Claim): TaskEvent {
   return {
@@ -210,7 +223,10 @@ function recordOutput(
   }
 }
 
-type Saying = Exclude<TaskEvent['type'], 'TaskSubmitted' | 'MessageAccepted' | 'RunStarted' | 'ArtifactPublished'>;
+type Saying = Exclude<
+  TaskEvent['type'],
+  'TaskSubmitted' | 'TaskResumed' | 'MessageAccepted' | 'RunStarted' | 'ArtifactPublished'
+>;
 
 /** An event of which the agent's message, if there is one, is the content. */
 function agentSaid<T extends Saying>(type: T, facts: TaskEventFacts[T], message: Message | undefined): TaskEvent {

@@ -387,3 +387,26 @@ describe('EnforceCancel', () => {
     given(RUNNING).when(enforce(DEADLINE)).then([]);
   });
 });
+
+describe('ResumeTask', () => {
+  const AUTHORIZE: TaskEvent = { ...ASKED, type: 'AuthorizationRequested' };
+
+  it('starts the next turn of a task that waits for an authorization, without a message', () => {
+    given([...RUNNING, AUTHORIZE])
+      .when({ type: 'ResumeTask' })
+      .then([{ type: 'TaskResumed', facts: { dispatcherGeneration: 2 } }]);
+    given([...RUNNING, AUTHORIZE])
+      .when({ type: 'ResumeTask', claim: CLAIM })
+      .then([{ type: 'TaskResumed' }, { type: 'RunStarted', facts: { dispatcherGeneration: 2, leaseGeneration: 2 } }]);
+  });
+
+  it('adds nothing to work that goes on, and is refused where nothing can go on', () => {
+    given(RUNNING).when({ type: 'ResumeTask' }).then([]);
+    given([...RUNNING, ASKED])
+      .when({ type: 'ResumeTask' })
+      .then('InvalidParameters');
+    given([...RUNNING, COMPLETED])
+      .when({ type: 'ResumeTask' })
+      .then('TaskEnded');
+  });
+});

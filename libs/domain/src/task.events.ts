@@ -29,6 +29,8 @@ export interface TaskEventFacts {
   };
   InputRequested: RunFacts & AgentMessageFacts & TurnFacts;
   AuthorizationRequested: RunFacts & AgentMessageFacts & TurnFacts;
+  /** An authorization happened elsewhere: the next turn starts without a message. */
+  TaskResumed: { dispatcherGeneration: number };
   ReplySent: RunFacts & AgentMessageFacts;
   TaskCompleted: RunFacts & AgentMessageFacts;
   TaskFailed: RunFacts & AgentMessageFacts & { reason: FailureReason };

@@ -157,6 +157,15 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
       if (!event.facts.nextTurn) return asked;
       return { ...asked, ...dispatched, answered: true, status: 'submitted', statusMessage: null };
     }
+    case 'TaskResumed':
+      return {
+        ...state,
+        ...dispatched,
+        answered: true,
+        status: 'submitted',
+        statusAt: recordedAt,
+        statusMessage: null,
+      };
     case 'ReplySent':
       return { ...status('replied', event.facts.messageId), run: endRun('replied', event.facts.seq) };
     case 'TaskCompleted':

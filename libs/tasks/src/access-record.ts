@@ -3,7 +3,8 @@ import type { Principal } from '@app/domain';
 import { Injectable } from '@nestjs/common';
 
 /** What an admin did with a task of someone else. */
-export type ForeignAccess = 'TaskRead' | 'TaskCanceled' | 'PushConfigSet' | 'PushConfigDeleted' | 'PushConfigsRead';
+export type ForeignAccess =
+  'TaskRead' | 'TaskCanceled' | 'TaskResumed' | 'PushConfigSet' | 'PushConfigDeleted' | 'PushConfigsRead';
 
 /** Records in the tenant's audit log when an admin reaches a task that is not its own. */
 @Injectable()

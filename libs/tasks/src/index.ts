@@ -18,3 +18,4 @@ export * from './task.projector.js';
 export * from './tasks.module.js';
 export * from './read-history.queries.js';
 export * from './visible-task.js';
+export * from './resume-task.command.js';

@@ -11,6 +11,7 @@ import { DeletePushConfigHandler, SetPushConfigHandler } from './push-config.com
 import { GetPushConfigHandler, ListPushConfigsHandler } from './push-config.queries.js';
 import { PushPolicy } from './push-policy.js';
 import { READ_HISTORY_HANDLERS } from './read-history.queries.js';
+import { ResumeTaskHandler } from './resume-task.command.js';
 import { SendMessageHandler } from './send-message.command.js';
 import { TaskReader } from './task-reader.js';
 import { TaskStreams } from './task-streams.js';
@@ -54,6 +55,7 @@ export class TasksModule {
         CancelTaskHandler,
         GetTaskHandler,
         ListTasksHandler,
+        ResumeTaskHandler,
         SetPushConfigHandler,
         DeletePushConfigHandler,
         GetPushConfigHandler,

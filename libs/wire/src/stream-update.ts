@@ -63,6 +63,7 @@ export function updatesOf(
     case 'StatusReported':
     case 'InputRequested':
     case 'AuthorizationRequested':
+    case 'TaskResumed':
     case 'TaskCompleted':
     case 'TaskFailed':
     case 'TaskRejected':

@@ -1,8 +1,8 @@
 import { SubscribeToTask } from '@app/delivery';
-import { GetTask, ListTasks } from '@app/tasks';
+import { GetTask, ListTasks, ResumeTask } from '@app/tasks';
 import { native, v1 } from '@app/wire';
-import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
-import { QueryBus } from '@nestjs/cqrs';
+import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { type EdgeRequest, lastEventIdOf, principalOf } from '../edge/caller.js';
 import { SseStreams } from '../edge/sse-streams.js';
@@ -11,6 +11,7 @@ import { SseStreams } from '../edge/sse-streams.js';
 @Controller('api/tasks')
 export class TasksController {
   constructor(
+    private readonly commands: CommandBus,
     private readonly queries: QueryBus,
     private readonly sse: SseStreams,
   ) {}
@@ -24,6 +25,13 @@ export class TasksController {
   @Get(':id')
   async get(@Req() request: EdgeRequest, @Param('id') id: string) {
     return native.encodeTask(await this.queries.execute(new GetTask(principalOf(request), id, { replied: true })));
+  }
+
+  /** Goes on after an authorization that happened elsewhere. */
+  @Post(':id(^[^:/]+)::resume')
+  @HttpCode(200)
+  async resume(@Req() request: EdgeRequest, @Param('id') id: string) {
+    return native.encodeTask(await this.commands.execute(new ResumeTask(principalOf(request), id)));
   }
 
   /** The native watch: updates as A2A v1.0 writes them, from the snapshot to the end of the task. */
