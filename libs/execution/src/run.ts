@@ -170,17 +170,21 @@ export class Run {
   private async untilAborted(work: Promise<void>): Promise<void> {
     const { signal } = this.aborter;
     let timer: NodeJS.Timeout | undefined;
+    const wait = () => {
+      timer = setTimeout(() => this.giveUp!(), this.released ? 0 : ABORT_GRACE_MS);
+    };
     const patience = new Promise<never>((_, reject) => {
       this.giveUp = () => reject(signal.reason as Error);
-      const wait = () => {
-        timer = setTimeout(() => this.giveUp!(), this.released ? 0 : ABORT_GRACE_MS);
-      };
       if (signal.aborted) wait();
       else signal.addEventListener('abort', wait, { once: true });
     });
     work.catch(() => undefined);
     patience.catch(() => undefined);
-    await Promise.race([work, patience]).finally(() => clearTimeout(timer));
+    await Promise.race([work, patience]).finally(() => {
+      // The signal aborts once the run is over, too: a timer that it set then would keep the whole run in memory.
+      signal.removeEventListener('abort', wait);
+      clearTimeout(timer);
+    });
   }
 
   private async context(): Promise<AgentContext> {

@@ -32,10 +32,13 @@ export function traceParentOf(request: EdgeRequest): string | undefined {
     : undefined;
 }
 
+/** Nobody is left to answer; nothing is wrong. */
+export class ClientGone extends Error {}
+
 /** Aborts when the client goes away before it has its answer (and, harmlessly, once it has it). */
 export function whileConnected(reply: FastifyReply): AbortSignal {
   const aborter = new AbortController();
-  reply.raw.once('close', () => aborter.abort(new Error('the client went away')));
+  reply.raw.once('close', () => aborter.abort(new ClientGone('the client went away')));
   return aborter.signal;
 }
 

@@ -2,7 +2,7 @@ import { DomainError } from '@app/domain';
 import { asDomainError } from '@app/wire';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { EdgeRequest } from './caller.js';
+import { ClientGone, type EdgeRequest } from './caller.js';
 import { answerOn } from './surfaces.js';
 
 /** Writes whatever a controller throws as the surface that was asked writes its errors. */
@@ -21,6 +21,7 @@ export class ErrorFilter implements ExceptionFilter {
 
 /** The log has what the client is not told; never what was in the request. */
 export function reportInternal(logger: Logger, thrown: unknown, request: { id: unknown }): void {
+  if (thrown instanceof ClientGone) return;
   const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown));
   logger.error({ requestId: request.id, error: `${name}: ${message}`, stack });
 }
