@@ -8,6 +8,7 @@ import {
   StreamResponse,
   type SubscribeToTaskRequest,
   Task,
+  TaskPushNotificationConfig,
   TaskState,
 } from '@a2a-js/sdk';
 import { type Client, ClientFactory, DefaultAgentCardResolver, RestTransportFactory } from '@a2a-js/sdk/client';
@@ -19,7 +20,7 @@ import { type RunningServer, startServer, TOKEN } from '../support/start-server.
 let server: RunningServer;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ env: { ACTA_PUSH_ALLOW_PRIVATE: 'true' } });
 }, 90_000);
 afterAll(() => server?.stop());
 
@@ -58,7 +59,9 @@ function taskOf(result: SendMessageResult): Task {
 const textOf = (task: Task) =>
   (Task.toJSON(task) as { artifacts: { parts: { text: string }[] }[] }).artifacts[0]?.parts[0]?.text;
 
-type AnyClient = Pick<Client, 'sendMessage' | 'sendMessageStream' | 'getTask' | 'cancelTask' | 'resubscribeTask'>;
+type Common = 'sendMessage' | 'sendMessageStream' | 'getTask' | 'cancelTask' | 'resubscribeTask';
+type PushConfigs = `${'create' | 'get' | 'list' | 'delete'}TaskPushNotificationConfig`;
+type AnyClient = Pick<Client, Common | PushConfigs>;
 
 const WAYS: [string, () => Promise<AnyClient>][] = [
   ['v1.0', () => clientBy(new DefaultAgentCardResolver())],
@@ -144,6 +147,28 @@ describe.each(WAYS)('the official SDK over HTTP+JSON speaking %s', (_name, conne
       id: question.id,
       status: { state: TaskState.TASK_STATE_COMPLETED },
     });
+  });
+
+  it('sets, gets, lists and deletes a webhook of a task', async () => {
+    const { id: taskId } = taskOf(await client.sendMessage(saying('ask')));
+    const id = 'urn:hook/1 ü';
+    const url = 'http://127.0.0.1:9/hook';
+    const set = await client.createTaskPushNotificationConfig(
+      TaskPushNotificationConfig.fromJSON({
+        taskId,
+        id,
+        url,
+        token: 'opaque',
+        authentication: { scheme: 'Bearer', credentials: 'secret' },
+      }),
+    );
+    expect(set).toMatchObject({ taskId, id, url, authentication: { scheme: 'Bearer', credentials: '' } });
+    const named = { tenant: '', taskId, id };
+    expect(await client.getTaskPushNotificationConfig(named)).toMatchObject({ taskId, id, url });
+    const list = () => client.listTaskPushNotificationConfig({ tenant: '', taskId, pageSize: 0, pageToken: '' });
+    expect((await list()).configs).toMatchObject([{ taskId, id, url }]);
+    await client.deleteTaskPushNotificationConfig(named);
+    expect((await list()).configs).toEqual([]);
   });
 
   it('cancels, and is told in its own errors what it cannot do', async () => {
