@@ -66,7 +66,9 @@ export class SseStreams implements OnModuleDestroy {
     } finally {
       this.open.delete(stream);
       this.leave(key);
-      raw.end();
+      const { socket } = raw;
+      // Kept alive for a next request, the connection would hold up the server that is going.
+      raw.end(() => this.draining && socket?.end());
     }
   }
 
