@@ -1,13 +1,5 @@
 import type { NamedStatement } from './database.js';
 
-/** One call, one transaction, one round trip. The function stands in `migrations/0003-append-events.ts`. */
-export const APPEND_EVENTS: NamedStatement = {
-  name: 'append_events',
-  text: `select outcome, receipt_task, receipt_fingerprint from append_events(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-    $24::uuid[], $25::text[], $26::text[], $27::bytea[], $28, $29::bytea[], $30, $31, $32, $33::jsonb, $34, $35::jsonb)`,
-};
-
 /** The head of a stream, and, when asked for, what became of a message of this caller. */
 export const LOAD_HEAD: NamedStatement = {
   name: 'load_head',

@@ -11,9 +11,10 @@ import {
   type TaskState,
   withUsableContext,
 } from '@app/domain';
+import { APPEND_ONE, AppendBatches, type AppendedRow } from './append-batches.js';
 import { ContentCipher, type TaskKey } from './content-cipher.js';
 import type { Database, Executor } from './database.js';
-import { APPEND_EVENTS, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
+import { LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
 import type { EventTable } from './schema.js';
 import type { ServerSecret } from './secret.js';
@@ -122,6 +123,7 @@ export class EventLog {
   /** Reads the targets of webhooks. */
   readonly webhooks: WebhookCipher;
   private readonly cipher: ContentCipher;
+  private readonly batches: AppendBatches;
 
   constructor(
     readonly database: Database,
@@ -129,6 +131,7 @@ export class EventLog {
   ) {
     this.cipher = new ContentCipher(secret);
     this.webhooks = new WebhookCipher(secret);
+    this.batches = new AppendBatches(database);
   }
 
   /**
@@ -142,50 +145,50 @@ export class EventLog {
     const sealed = this.seal(append, key, expected);
     const hash = sealed.hashes.at(-1)!;
     try {
-      const [row] = await this.database.run<{ outcome: string; receipt_task: string; receipt_fingerprint: Buffer }>(
-        APPEND_EVENTS,
-        [
-          tenantId,
-          taskId,
-          expected,
-          append.fence?.runId ?? null,
-          append.fence?.leaseGeneration ?? null,
-          append.fence?.dispatcherGeneration ?? null,
-          append.receipt?.subject ?? null,
-          append.receipt?.messageId ?? null,
-          state.contextId,
-          state.owner,
-          state.ring,
-          state.agent,
-          head === null ? key!.wrapped : null,
-          actor.subject,
-          actor.role,
-          append.commandId,
-          append.fingerprint,
-          append.causationId ?? null,
-          append.protocolVersion ?? null,
-          append.traceParent ?? null,
-          append.recordedAt,
-          this.database.epoch,
-          EVENT_SCHEMA_VERSION,
-          sealed.ids,
-          append.events.map((event) => event.type),
-          sealed.facts,
-          sealed.contents,
-          head?.hash ?? GENESIS_HASH,
-          sealed.hashes,
-          state.status,
-          state.statusAt,
-          JSON.stringify(state),
-          JSON.stringify(append.rows),
-          append.leaseMs,
-          append.pushes === undefined ? null : JSON.stringify(this.webhooks.rows(append.pushes, key, append)),
-        ],
-        executor,
-      );
-      if (row!.outcome === 'fenced') return { outcome: 'fenced' };
-      if (row!.outcome === 'received') {
-        return { outcome: 'received', receipt: { taskId: row!.receipt_task, fingerprint: row!.receipt_fingerprint } };
+      const values = [
+        tenantId,
+        taskId,
+        expected,
+        append.fence?.runId ?? null,
+        append.fence?.leaseGeneration ?? null,
+        append.fence?.dispatcherGeneration ?? null,
+        append.receipt?.subject ?? null,
+        append.receipt?.messageId ?? null,
+        state.contextId,
+        state.owner,
+        state.ring,
+        state.agent,
+        head === null ? key!.wrapped : null,
+        actor.subject,
+        actor.role,
+        append.commandId,
+        append.fingerprint,
+        append.causationId ?? null,
+        append.protocolVersion ?? null,
+        append.traceParent ?? null,
+        append.recordedAt,
+        this.database.epoch,
+        EVENT_SCHEMA_VERSION,
+        sealed.ids,
+        append.events.map((event) => event.type),
+        sealed.facts,
+        sealed.contents,
+        head?.hash ?? GENESIS_HASH,
+        sealed.hashes,
+        state.status,
+        state.statusAt,
+        JSON.stringify(state),
+        JSON.stringify(append.rows),
+        append.leaseMs,
+        append.pushes === undefined ? null : JSON.stringify(this.webhooks.rows(append.pushes, key, append)),
+      ];
+      const row =
+        executor === undefined
+          ? await this.batches.append(`${tenantId}\n${taskId}`, values)
+          : (await this.database.run<AppendedRow>(APPEND_ONE, values, executor))[0]!;
+      if (row.outcome === 'fenced') return { outcome: 'fenced' };
+      if (row.outcome === 'received') {
+        return { outcome: 'received', receipt: { taskId: row.receipt_task!, fingerprint: row.receipt_fingerprint! } };
       }
       const events = append.events.map((event, at) => ({
         ...event,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The columns of an event that its hash covers, as stored. `recordedAt` is RFC 3339, UTC, milliseconds. */
 export interface HashedColumns {
@@ -24,16 +24,13 @@ export interface HashedColumns {
 /** What the first event of a stream follows. */
 export const GENESIS_HASH = Buffer.alloc(32);
 
-const NULL = Buffer.from([0xff, 0xff, 0xff, 0xff]);
-
 /**
  * SHA-256 over the previous hash and the stored bytes of every hashed column in the order of `HashedColumns`, each
  * after its length (32 bits, big-endian); null is the length 0xffffffff. Numbers are decimal text. Nothing is
  * serialized anew to verify a hash, so no change of a serializer can break one.
  */
 export function eventHash(previous: Buffer, event: HashedColumns): Buffer {
-  const hash = createHash('sha256').update(previous);
-  for (const column of [
+  const columns: readonly (string | Buffer | null)[] = [
     event.tenantId,
     event.taskId,
     String(event.version),
@@ -51,14 +48,21 @@ export function eventHash(previous: Buffer, event: HashedColumns): Buffer {
     event.protocolVersion,
     event.traceParent,
     event.recordedAt,
-  ]) {
-    if (column === null) {
-      hash.update(NULL);
-      continue;
-    }
-    const length = Buffer.allocUnsafe(4);
-    length.writeUInt32BE(typeof column === 'string' ? Buffer.byteLength(column) : column.length);
-    hash.update(length).update(column);
-  }
-  return hash.digest();
+  ];
+  // One buffer, hashed in one call: feeding the hash column by column costs twice as much.
+  const lengths = columns.map(lengthOf);
+  const packed = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + 4 + Math.max(length, 0), previous.length));
+  let at = previous.copy(packed);
+  columns.forEach((column, nth) => {
+    at = packed.writeInt32BE(lengths[nth]!, at);
+    if (typeof column === 'string') at += packed.write(column, at);
+    else if (column !== null) at += column.copy(packed, at);
+  });
+  return hash('sha256', packed, 'buffer');
+}
+
+/** Null is -1, which is 0xffffffff in 32 bits. */
+function lengthOf(column: string | Buffer | null): number {
+  if (column === null) return -1;
+  return typeof column === 'string' ? Buffer.byteLength(column) : column.length;
 }
