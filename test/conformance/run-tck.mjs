@@ -24,8 +24,8 @@ const PIN = here('../../contracts/a2a-contract.json');
 
 const kit = process.env.A2A_TCK_DIR;
 const options = process.argv.slice(2);
-if (kit === undefined || options.some((option) => option !== '--update-pin')) fail(HOW, 2);
-if (!existsSync(join(kit, 'tests/compatibility'))) fail(`A2A_TCK_DIR: ${kit} is no checkout of the A2A TCK`, 2);
+if (kit === undefined || options.some((option) => option !== '--update-pin')) fail(HOW);
+if (!existsSync(join(kit, 'tests/compatibility'))) fail(`A2A_TCK_DIR: ${kit} is no checkout of the A2A TCK`);
 const commit = requirePinned(kit, options.includes('--update-pin'));
 const python = process.env.PYTHON ?? ownPython();
 
@@ -44,6 +44,9 @@ try {
   const wrong = disagreements(outcomes, readFileSync(here('deviations.md'), 'utf8'));
   for (const line of wrong) console.error(line);
   process.exitCode = wrong.length === 0 ? 0 : 1;
+} catch (error) {
+  console.error(`test:tck: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
@@ -92,7 +95,7 @@ async function runKit(/** @type {string} */ name, /** @type {object} */ env, /**
     );
     const quiet = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
     await ended(spawn(python, [...pytest, ...args], { cwd: kit, env: quiet, stdio: ['ignore', 'inherit', 'inherit'] }));
-    if (!existsSync(junit)) fail('the TCK wrote no report', 1);
+    if (!existsSync(junit) || !existsSync(`${compatibility}.json`)) throw new Error('the TCK wrote no report');
     const report = JSON.parse(readFileSync(`${compatibility}.json`, 'utf8'));
     return outcomesOf(readFileSync(junit, 'utf8'), report);
   } finally {
@@ -143,7 +146,7 @@ function ended(/** @type {import('node:child_process').ChildProcess} */ child) {
 }
 
 /** @returns {never} */
-function fail(/** @type {string} */ why, /** @type {number} */ code) {
+function fail(/** @type {string} */ why) {
   console.error(why);
-  process.exit(code);
+  process.exit(2);
 }

@@ -38,7 +38,9 @@ export class ClientGone extends Error {}
 /** Aborts when the client goes away before it has its answer (and, harmlessly, once it has it). */
 export function whileConnected(reply: FastifyReply): AbortSignal {
   const aborter = new AbortController();
-  reply.raw.once('close', () => aborter.abort(new ClientGone('the client went away')));
+  const gone = () => aborter.abort(new ClientGone('the client went away'));
+  if (reply.raw.destroyed) gone();
+  else reply.raw.once('close', gone);
   return aborter.signal;
 }
 
