@@ -99,6 +99,8 @@ export class Worker extends RunSlots {
       .catch((error: unknown) => this.services.onError(error, { tenantId: '', taskId: '', runId: '' }))
       .finally(() => {
         this.claiming = null;
+        // Asked for between the end of the loop and now.
+        if (this.again) this.lookForWork();
       });
   }
 
@@ -125,7 +127,25 @@ export class Worker extends RunSlots {
   /** Claims up to `limit` waiting tasks in one transaction. */
   private async claim(agents: readonly string[], limit: number): Promise<number> {
     const { streams } = this.services;
-    const claimed = await streams.log.database.transaction(async (executor) => {
+    // Taken before they are needed: a message that comes in meanwhile must not take the same slots.
+    this.occupy(agents[0]!, limit);
+    let claimed: Awaited<ReturnType<Worker['claimWaiting']>>;
+    try {
+      claimed = await this.claimWaiting(agents, limit);
+    } finally {
+      this.occupy(agents[0]!, -limit);
+    }
+    for (const { task, result } of claimed) {
+      streams.publish(task, result);
+      this.occupy(result.head.state.agent, 1);
+      this.execute(result.head.state.agent, { ...task, head: result.head, events: result.events });
+    }
+    return claimed.length;
+  }
+
+  private claimWaiting(agents: readonly string[], limit: number) {
+    const { streams } = this.services;
+    return streams.log.database.transaction(async (executor) => {
       const tasks = await this.queue.waiting(agents, limit, executor);
       const results: { task: LockedTask; result: Extract<AppendResult, { outcome: 'appended' }> }[] = [];
       for (const task of tasks) {
@@ -141,12 +161,6 @@ export class Worker extends RunSlots {
       }
       return results;
     });
-    for (const { task, result } of claimed) {
-      streams.publish(task, result);
-      this.occupy(result.head.state.agent, 1);
-      this.execute(result.head.state.agent, { ...task, head: result.head, events: result.events });
-    }
-    return claimed.length;
   }
 
   private execute(agent: string, held: HeldRun): void {
@@ -170,12 +184,14 @@ export class Worker extends RunSlots {
     return Math.max(0, Math.min(this.options.concurrency - used, own - (this.reserved.get(agent) ?? 0)));
   }
 
-  private occupy(agent: string, change: 1 | -1): void {
+  private occupy(agent: string, change: number): void {
     this.reserved.set(agent, (this.reserved.get(agent) ?? 0) + change);
   }
 
   private async heartbeat(): Promise<void> {
-    const runs = [...this.runs.values()];
+    const runs = [...this.runs.values()].filter((run) => run.leaseRemains());
+    // A process that was stopped in between notices here, before it asks anyone.
+    for (const run of this.runs.values()) if (!run.leaseRemains()) run.lose();
     if (runs.length === 0) return;
     const { leaseMs } = this.options;
     const sentAt = performance.now();
