@@ -6,9 +6,10 @@ import { promisify } from 'node:util';
 import type { JsonObject } from '@app/domain';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { ActaProcess } from '../support/acta-process.js';
 import { DatabaseView } from '../support/database-view.js';
 import { call, eventually, http, sendParams, V1Caller, type WireTask } from '../support/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../support/start-server.js';
+import { environmentFor, type RunningServer, startServer, TOKEN } from '../support/start-server.js';
 import { type ReceivedPush, stateIn, WebhookReceiver } from '../support/webhook-receiver.js';
 
 const CREDENTIALS = 'credentials-that-nobody-may-see';
@@ -145,6 +146,35 @@ describe('webhooks', () => {
     expect((await pushes(`?after=${page.nextAfter}`)).pushes).toHaveLength(tried.pushes.length - 1);
   });
 
+  it('are listed and told once more from the command line', async () => {
+    let down = true;
+    const flaky = await WebhookReceiver.start(() => (down ? 500 : 200));
+    const { id } = await caller.send('hello', {
+      configuration: { taskPushNotificationConfig: { url: flaky.urlOf() } },
+    });
+    await flaky.until(({ received }) => received.length > 0);
+    // As after two hours of it.
+    await sql(server.databaseUrl!, `update push_config set next_attempt_at = null, lease = null`);
+    await sql(server.databaseUrl!, `update push_delivery set state = 'dead', attempts = 15 where state = 'pending'`);
+    const acta = async (...args: string[]) => {
+      const cli = new ActaProcess('cli', environmentFor(server.databaseUrl, server.dataDir), ['pushes', ...args]);
+      expect(await cli.exited).toEqual({ code: 0, signal: null });
+      return cli.logs;
+    };
+    const listed = JSON.parse(await acta('list', '--task', id, '--json')) as { state: string; attempts: number }[];
+    expect(listed.length).toBeGreaterThan(1);
+    expect(listed.every(({ state }) => state === 'dead')).toBe(true);
+    down = false;
+    expect(await acta('retry', '--task', id)).toContain(id);
+    await flaky.until(({ taken }) => taken.length === listed.length);
+    expect(flaky.taken.map(stateIn).at(-1)).toBe('TASK_STATE_COMPLETED');
+    await eventually(
+      () => acta('list', '--task', id),
+      (text) => text.includes('There are no such deliveries.'),
+    );
+    await flaky.close();
+  }, 60_000);
+
   it('are signed, as the verifier in docs/push.md can tell', async () => {
     const { id } = await caller.send('hello', { configuration: { taskPushNotificationConfig: { url: hook.urlOf() } } });
     await hook.until(() => toldOf(id).length > 0);
@@ -257,6 +287,12 @@ console.log(await isFromActa(url, signature, Buffer.from(body), Number(now)));`;
     await rm(folder, { recursive: true });
     return stdout.trim();
   };
+}
+
+async function sql(databaseUrl: string, text: string): Promise<void> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  await client.query(text).finally(() => client.end());
 }
 
 /** Every row of every table as text. */

@@ -6,6 +6,7 @@ import { keysCommand } from './commands/keys.commands.js';
 import { migrateCommand } from './commands/migrate.command.js';
 import { processCommands } from './commands/process.commands.js';
 import { projectionsCommand } from './commands/projections.commands.js';
+import { pushesCommand } from './commands/pushes.commands.js';
 import { tasksCommand } from './commands/tasks.commands.js';
 
 /** The whole command line. Wrong usage is thrown as a CommanderError, after it has been explained on stderr. */
@@ -22,6 +23,7 @@ export function createProgram(): Command {
     tasksCommand(),
     auditCommand(),
     projectionsCommand(),
+    pushesCommand(),
     demoCommand(),
   ]) {
     program.addCommand(command);
