@@ -5,6 +5,8 @@ import {
   ListTasksRequest,
   SendMessageRequest,
   type SendMessageResult,
+  StreamResponse,
+  type SubscribeToTaskRequest,
   Task,
   TaskState,
 } from '@a2a-js/sdk';
@@ -59,7 +61,29 @@ const textOf = (task: Task) =>
   (Task.toJSON(task) as { artifacts: { parts: { text: string }[] }[] }).artifacts[0]?.parts[0]?.text;
 
 /** What the official client offers in both versions, whichever way it was made. */
-type AnyClient = Pick<Client, 'sendMessage' | 'getTask' | 'cancelTask'>;
+type AnyClient = Pick<Client, 'sendMessage' | 'sendMessageStream' | 'resubscribeTask' | 'getTask' | 'cancelTask'>;
+
+const byId = (id: string): SubscribeToTaskRequest & CancelTaskRequest => ({ id, tenant: '', metadata: undefined });
+
+interface ShownUpdate {
+  readonly artifactUpdate?: { readonly artifact: { readonly parts: readonly { readonly text?: string }[] } };
+  readonly statusUpdate?: { readonly status: { readonly state: string } };
+}
+
+/** What a stream gave until it ended: the kinds of its updates, the text of its artifacts, and its last state. */
+async function whole(stream: AsyncIterable<StreamResponse>) {
+  const updates: StreamResponse[] = [];
+  for await (const update of stream) updates.push(update);
+  const shown = updates.map((update) => StreamResponse.toJSON(update) as ShownUpdate);
+  return {
+    kinds: updates.map(({ payload }) => payload?.$case),
+    text: shown
+      .flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? [])
+      .map(({ text }) => text)
+      .join(''),
+    state: shown.at(-1)?.statusUpdate?.status.state,
+  };
+}
 
 const WAYS: [string, string, () => Promise<AnyClient>][] = [
   ['v1.0', 'SendMessage', () => clientBy(new DefaultAgentCardResolver())],
@@ -108,12 +132,32 @@ describe.each(WAYS)('the official SDK speaking %s', (_name, method, connect) => 
     });
   });
 
+  it('streams a message until its task is completed', async () => {
+    const { kinds, text, state } = await whole(client.sendMessageStream(saying('one two chunks 3')));
+    expect(kinds[0]).toBe('task');
+    expect(new Set(kinds.slice(1))).toEqual(new Set(['statusUpdate', 'artifactUpdate']));
+    expect(text).toBe('ONE TWO CHUNKS 3');
+    expect(state).toBe('TASK_STATE_COMPLETED');
+  });
+
+  it('streams a bare message as exactly that, and a question as the last of its turn', async () => {
+    expect((await whole(client.sendMessageStream(saying('reply')))).kinds).toEqual(['message']);
+    expect((await whole(client.sendMessageStream(saying('ask')))).state).toBe('TASK_STATE_INPUT_REQUIRED');
+  });
+
+  it('subscribes again to a task at work, and hears it end; one that has ended is refused', async () => {
+    const sent = taskOf(await client.sendMessage(saying('sleep 1s', {}, { returnImmediately: true })));
+    const { kinds, state } = await whole(client.resubscribeTask(byId(sent.id)));
+    expect(kinds[0]).toBe('task');
+    expect(state).toBe('TASK_STATE_COMPLETED');
+    await expect(whole(client.resubscribeTask(byId(sent.id)))).rejects.toThrow(/completed/);
+  });
+
   it('cancels, and is told why it cannot cancel again what has ended', async () => {
-    const request = (id: string): CancelTaskRequest => ({ id, tenant: '', metadata: undefined });
     const sent = taskOf(await client.sendMessage(saying('sleep 60s', {}, { returnImmediately: true })));
-    expect((await client.cancelTask(request(sent.id))).status?.state).toBe(TaskState.TASK_STATE_CANCELED);
+    expect((await client.cancelTask(byId(sent.id))).status?.state).toBe(TaskState.TASK_STATE_CANCELED);
     const done = taskOf(await client.sendMessage(saying('hello')));
-    await expect(client.cancelTask(request(done.id))).rejects.toThrow();
+    await expect(client.cancelTask(byId(done.id))).rejects.toThrow();
     await expect(client.getTask(GetTaskRequest.fromJSON({ id: randomUUID() }))).rejects.toThrow(/not found/i);
   });
 });
