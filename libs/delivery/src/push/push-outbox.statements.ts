@@ -75,7 +75,7 @@ export const RETRY_DEAD_PUSHES: NamedStatement = {
         and ($3::text is null or c.config_id = $3)
         and exists (select from push_delivery d where d.tenant_id = c.tenant_id and d.task_id = c.task_id
           and d.config_id = c.config_id and d.state = 'dead')
-      for update
+      order by c.tenant_id, c.task_id, c.config_id for update
     ), revived as (
       update push_delivery d set state = 'pending', attempts = 0 from locked l
       where d.tenant_id = l.tenant_id and d.task_id = l.task_id and d.config_id = l.config_id and d.state = 'dead'
