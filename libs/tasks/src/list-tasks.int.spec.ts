@@ -1,204 +1,176 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DomainError, evolveAll, type Principal, type TaskStatus } from '@app/domain';
-import { Database, EventLog, ServerSecret } from '@app/storage';
-import { aMember, SUBMITTED } from '../../../test/support/tasks.js';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
-import { ListTasks, ListTasksHandler, type ListTasksRequest } from './list-tasks.query.js';
-import { pageOfTasks } from './list-tasks.statement.js';
-import { PageTokens } from './page-token.js';
-import { TaskReader } from './task-reader.js';
+import { DomainError, type Message, type TaskView } from '@app/domain';
+import { Acta, type Replica } from '../../../test/support/acta.js';
+import { FakeClock } from '../../../test/support/fake-clock.js';
+import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
+import { aMember, aMessage } from '../../../test/support/tasks.js';
+import type { ListTasksRequest } from './list-tasks.query.js';
 
-const SECRET = 'a secret of the list tests, long enough to be one';
-const MANY = 100_000;
-
-let testDatabase: TestDatabase;
-let database: Database;
-let handler: ListTasksHandler;
-
+const agent = new ScriptedAgent();
+const clock = new FakeClock();
+let acta: Acta;
+/** Writes under a clock that stands still. */
+let first: Replica;
+let second: Replica;
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = new Database(testDatabase.url, { maxConnections: 4 });
-  const secret = new ServerSecret(SECRET);
-  await database.claimState(secret);
-  const log = new EventLog(database, secret);
-  handler = new ListTasksHandler(log, new TaskReader(log), new PageTokens(secret));
-  await seed('alice', MANY, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
-  // F23: 1,000 tasks of one moment among 10,000.
-  await seed('carol', 9_000, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
-  await seed('carol', 1_000, "timestamptz '2026-02-01T00:00:00Z'", 'same');
-  await seed('dave', 20, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
-  await database.pool.query('vacuum (analyze) task, task_key, message');
-}, 120_000);
-
-afterAll(async () => {
-  await database.close();
-  await testDatabase.drop();
+  acta = await Acta.open();
+  first = await acta.replica({ agents: [agent.definition], concurrency: 0, now: clock.now });
+  second = await acta.replica({ agents: [agent.definition], concurrency: 0 });
 });
+afterAll(() => acta?.close());
 
-/** Tasks as the read model has them, without going through the log for each. */
-async function seed(owner: string, count: number, statusAt: string, name = 'task'): Promise<void> {
-  const state = JSON.stringify({ ...evolveAll(null, SUBMITTED, '2026-01-01T00:00:00.000Z')!, owner });
-  await database.transaction(async (executor) => {
-    // Vacuum takes no row for visible whose commit may not be on disk yet.
-    await executor.query('set local synchronous_commit to on');
-    await executor.query(
-      `insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
-      select 'acme', $1 || '-${name}-' || lpad(n::text, 6, '0'), 'context-' || n % 100, $1, 'ring:dev', 'demo',
-        case when n % 10 = 0 then 'failed' else 'completed' end, 2, '', ${statusAt},
-        ($3::jsonb || jsonb_build_object('statusAt', to_char((${statusAt}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-          'status', case when n % 10 = 0 then 'failed' else 'completed' end))::json
-      from generate_series(0, $2::integer - 1) n`,
-      [owner, count, state],
-    );
-    await executor.query(
-      `insert into task_key (tenant_id, task_id, wrapped_key)
-      select tenant_id, task_id, decode(repeat('00', 60), 'hex') from task on conflict do nothing`,
-    );
-  });
-}
+const ids = (tasks: readonly TaskView[]) => tasks.map((task) => task.taskId);
 
-const alice = aMember('alice');
-const carol = aMember('carol');
-const admin: Principal = { ...aMember('root'), role: 'admin', rings: [] };
-
-const list = (principal: Principal, request: ListTasksRequest) => handler.execute(new ListTasks(principal, request));
-
-async function allPages(principal: Principal, request: ListTasksRequest): Promise<string[]> {
-  const ids: string[] = [];
-  let pageToken = '';
-  do {
-    const page = await list(principal, { ...request, ...(pageToken === '' ? {} : { pageToken }) });
-    ids.push(...page.tasks.map(({ taskId }) => taskId));
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '');
-  return ids;
-}
-
-async function refusalOf(answer: Promise<unknown>): Promise<string | undefined> {
-  const error = await answer.then(
-    () => null,
-    (thrown: unknown) => thrown,
+async function violated(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
   );
-  if (!DomainError.is(error, 'InvalidParameters')) return undefined;
+  if (!DomainError.is(error, 'InvalidParameters')) return String(error);
   return error.details.violations[0]!.field;
 }
 
-describe('pages of tasks', () => {
-  // F23
-  it('have each of 1,000 tasks of one moment exactly once', async () => {
-    const request = { pageSize: 7, statusTimestampAfter: '2026-02-01T00:00:00.000Z' };
-    const ids = await allPages(carol, request);
-    expect(ids).toHaveLength(1_000);
-    expect(new Set(ids).size).toBe(1_000);
-    expect(ids).toEqual([...ids].sort().reverse());
-    expect((await list(carol, request)).totalSize).toBe(1_000);
+/** All pages, each from the other replica than the one before. */
+async function pages(principal: ReturnType<typeof aMember>, request: ListTasksRequest) {
+  const all: TaskView[][] = [];
+  const totals = new Set<number>();
+  let pageToken: string | undefined;
+  do {
+    const replica = all.length % 2 === 0 ? first : second;
+    const page = await replica.list(principal, { ...request, pageToken });
+    all.push([...page.tasks]);
+    totals.add(page.totalSize);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  return { all, totals: [...totals] };
+}
+
+describe('listing tasks', () => {
+  // F23, F40
+  it('gives a thousand tasks of one timestamp once each, in pages of seven, whichever replica answers', async () => {
+    const many = aMember('many');
+    const made: string[] = [];
+    for (let batch = 0; batch < 40; batch += 1) {
+      const texts = Array.from({ length: 25 }, (_, n) => `${batch} ${n}`);
+      made.push(...(await Promise.all(texts.map((text) => first.submit(many, text)))));
+    }
+    const { all, totals } = await pages(many, { pageSize: 7 });
+    expect(ids(all.flat())).toEqual([...made].sort().reverse());
+    expect(all.map((page) => page.length)).toEqual([...Array<number>(142).fill(7), 6]);
+    expect(totals).toEqual([1_000]);
   });
 
-  it('are newest first, with the exact total of what is visible', async () => {
-    const page = await list(carol, { pageSize: 100 });
-    expect(page).toMatchObject({ totalSize: 10_000, pageSize: 100 });
-    expect(await list({ ...carol, rings: ['ring:other'] }, {})).toEqual({
-      tasks: [],
-      nextPageToken: '',
-      pageSize: 50,
-      totalSize: 0,
-    });
-    expect((await list(admin, {})).totalSize).toBe(MANY + 10_020);
-    expect((await list({ ...admin, tenantId: 'other' }, {})).totalSize).toBe(0);
+  it('shows the newest status first, without history or artifacts unless they are asked for', async () => {
+    const alice = aMember('alice');
+    const made: string[] = [];
+    for (const text of ['one', 'two', 'three']) {
+      clock.advance(1_000);
+      made.push(await first.submit(alice, text));
+    }
+    const { tasks, totalSize, pageSize, nextPageToken } = await second.list(alice);
+    expect(ids(tasks)).toEqual(made.toReversed());
+    // F27: absent is 50.
+    expect({ totalSize, pageSize, nextPageToken }).toEqual({ totalSize: 3, pageSize: 50, nextPageToken: '' });
+    expect(tasks[0]).toMatchObject({ history: [], artifacts: [] });
+    const [withHistory] = (await second.list(alice, { historyLength: 5, includeArtifacts: true })).tasks;
+    expect(withHistory!.history).toEqual([aMessage('three')]);
   });
 
   // F24
-  it('go on rightly when the task that the token points at has changed, or matches no longer', async () => {
-    const dave = aMember('dave');
-    const before = await allPages(dave, { pageSize: 20 });
-    const first = await list(dave, { pageSize: 5, status: 'completed' });
-    const last = first.tasks.at(-1)!.taskId;
-    await database.pool.query(`update task set status = 'failed', status_at = now() where task_id = $1`, [last]);
-    const rest = await allPages(dave, { pageSize: 100, status: 'completed', pageToken: first.nextPageToken });
-    const completed = before.filter((id) => !id.endsWith('0'));
-    expect([...first.tasks.map(({ taskId }) => taskId), ...rest]).toEqual(completed);
+  it('goes on where it was, when the task that the token points at was updated or left the filter', async () => {
+    const carol = aMember('carol');
+    const made: string[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      clock.advance(1_000);
+      made.push(await first.submit(carol, `task ${n}`));
+    }
+    made.reverse();
+    const page = await first.list(carol, { pageSize: 2, status: 'submitted' });
+    expect(ids(page.tasks)).toEqual(made.slice(0, 2));
+    clock.advance(1_000);
+    // Canceled: a later status timestamp, and out of the filter.
+    await first.cancel(carol, made[1]!);
+    const next = { pageSize: 2, status: 'submitted', pageToken: page.nextPageToken } as const;
+    const rest = await second.list(carol, next);
+    expect(ids(rest.tasks)).toEqual(made.slice(2, 4));
+    expect(rest.totalSize).toBe(5);
   });
 
-  // F25, F40
-  it('refuse a token of another caller, of another question, or with another byte, and take it from another replica', async () => {
-    const request: ListTasksRequest = { status: 'completed', contextId: 'context-7' };
-    const { nextPageToken: pageToken } = await list(alice, { ...request, pageSize: 2 });
-    const altered = `${pageToken.slice(0, -2)}${pageToken.at(-2) === 'A' ? 'B' : 'A'}${pageToken.at(-1)}`;
-    const next = (principal: Principal, changes: ListTasksRequest) =>
-      refusalOf(list(principal, { ...request, pageToken, ...changes }));
-    expect(await next(carol, {})).toBe('pageToken');
-    expect(await next({ ...alice, tenantId: 'other' }, {})).toBe('pageToken');
-    expect(await next({ ...alice, rings: ['ring:dev', 'ring:new'] }, {})).toBe('pageToken');
-    expect(await next(alice, { status: 'failed' })).toBe('pageToken');
-    expect(await next(alice, { contextId: 'context-8' })).toBe('pageToken');
-    expect(await next(alice, { statusTimestampAfter: '2026-01-01T00:00:00.000Z' })).toBe('pageToken');
-    expect(await next(alice, { pageToken: altered })).toBe('pageToken');
-    expect(await next(alice, { pageToken: `${pageToken}=` })).toBe('pageToken');
-
-    const log = new EventLog(database, new ServerSecret(SECRET));
-    const replica = new ListTasksHandler(log, new TaskReader(log), new PageTokens(new ServerSecret(SECRET)));
-    const other = await replica.execute(new ListTasks(alice, { ...request, pageSize: 100, pageToken }));
-    expect(other.tasks).toHaveLength(100);
+  // F25
+  it('refuses a token of another caller, of other filters, or altered by a byte', async () => {
+    const dave = aMember('dave');
+    for (let n = 0; n < 3; n += 1) await first.submit(dave, `task ${n}`);
+    const { nextPageToken: pageToken } = await first.list(dave, { pageSize: 1 });
+    expect((await second.list(dave, { pageSize: 2, pageToken })).tasks).toHaveLength(2);
+    const altered = `${pageToken.slice(0, -1)}${pageToken.endsWith('A') ? 'B' : 'A'}`;
+    const wrong: [ReturnType<typeof aMember>, ListTasksRequest][] = [
+      [aMember('erin'), { pageToken }],
+      [aMember('dave', { tenantId: 'other' }), { pageToken }],
+      [aMember('dave', { rings: ['ring:dev', 'ring:ops'] }), { pageToken }],
+      [aMember('dave', { role: 'admin' }), { pageToken }],
+      [dave, { pageToken, status: 'working' }],
+      [dave, { pageToken, contextId: 'c' }],
+      [dave, { pageToken, statusTimestampAfter: '2020-01-01T00:00:00Z' }],
+      [dave, { pageToken: altered }],
+      [dave, { pageToken: 'not a token' }],
+    ];
+    for (const [caller, request] of wrong) expect(await violated(second.list(caller, request))).toBe('pageToken');
   });
 
   // F26
-  it('include the task whose own timestamp the filter names', async () => {
-    const { tasks } = await list(alice, { pageSize: 1 });
-    const { statusAt } = tasks[0]!.state;
-    expect((await list(alice, { statusTimestampAfter: statusAt })).totalSize).toBe(1);
-    const later = new Date(Date.parse(statusAt) + 1).toISOString();
-    expect((await list(alice, { statusTimestampAfter: later })).totalSize).toBe(0);
+  it('includes the task whose own timestamp statusTimestampAfter is', async () => {
+    const frank = aMember('frank');
+    clock.advance(1_000);
+    const before = await first.submit(frank, 'before');
+    clock.advance(1);
+    const at = clock.now().toISOString();
+    const included = await first.submit(frank, 'at');
+    const { tasks, totalSize } = await second.list(frank, { statusTimestampAfter: at });
+    expect(ids(tasks)).toEqual([included]);
+    expect(totalSize).toBe(1);
+    expect(ids((await second.list(frank)).tasks)).toEqual([included, before]);
   });
 
   // F27
-  it.each([0, 101, -1, 2.5, '10' as unknown as number, NaN])('refuse the page size %p', async (pageSize) => {
-    expect(await refusalOf(list(alice, { pageSize }))).toBe('pageSize');
-  });
-
-  // F27
-  it('have 50 tasks when no size is asked for', async () => {
-    const { tasks, pageSize } = await list(alice, {});
-    expect([tasks.length, pageSize]).toEqual([50, 50]);
-  });
-});
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly Alias?: string;
-  readonly 'Index Name'?: string;
-  readonly Plans?: readonly PlanNode[];
-}
-
-describe('the plan of a page among 100,000 tasks', () => {
-  const position = ['2026-01-01T12:00:00.000Z', 'alice-task-043200'];
-  const status: TaskStatus = 'failed';
-
-  it.each([
-    ['of one caller', alice, {}],
-    ['of one caller and status', alice, { status }],
-    ['of one caller and context', alice, { contextId: 'context-7' }],
-    ['of one caller since a time', alice, { statusTimestampAfter: '2026-01-02T00:00:00.000Z' }],
-    ['of an admin', admin, {}],
-    ['of an admin and a status', admin, { status }],
-    ['of an admin and a context', admin, { contextId: 'context-7' }],
-  ])('reads the page and the count %s from an index alone, in its order', async (_, principal, filter) => {
-    for (const after of [null, position]) {
-      const { sql, parameters } = pageOfTasks(database.kysely, principal, filter, { after, limit: 51 }).compile(
-        database.kysely,
-      );
-      const { rows } = await database.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-        `explain (format json) ${sql}`,
-        [...parameters],
-      );
-      const nodes = nodesOf(rows[0]!['QUERY PLAN'][0].Plan);
-      const types = nodes.map((node) => node['Node Type']);
-      expect(types.filter((type) => /Sort|Seq Scan|Bitmap|Hash/.test(type))).toEqual([]);
-      const index = principal === admin ? 'task_of_tenant' : 'task_of_owner';
-      const scans = nodes.filter((node) => node['Index Name'] === index);
-      expect(scans.map((node) => node['Node Type'])).toEqual(['Index Only Scan', 'Index Only Scan']);
+  it('refuses page sizes that are not whole numbers from 1 to 100', async () => {
+    for (const pageSize of [0, 101, -1, 2.5, NaN, '10' as unknown as number]) {
+      expect(await violated(first.list(aMember('alice'), { pageSize }))).toBe('pageSize');
     }
+    expect((await first.list(aMember('alice'), { pageSize: 100 })).pageSize).toBe(100);
+  });
+
+  it('filters by context and status, with an exact total', async () => {
+    const gina = aMember('gina');
+    const one = await first.submit(gina, 'one', { contextId: 'talk' });
+    const two = await first.submit(gina, 'two', { contextId: 'talk' });
+    await first.submit(gina, 'three');
+    await first.cancel(gina, two);
+    const listed = async (request: ListTasksRequest) => {
+      const { tasks, totalSize } = await second.list(gina, request);
+      expect(totalSize).toBe(tasks.length);
+      return ids(tasks).sort();
+    };
+    expect(await listed({ contextId: 'talk' })).toEqual([one, two].sort());
+    expect(await listed({ contextId: 'talk', status: 'canceled' })).toEqual([two]);
+    expect(await listed({ contextId: 'no such' })).toEqual([]);
+    expect((await second.list(gina, { pageSize: 1 })).totalSize).toBe(3);
+  });
+
+  it('shows members their own tasks in rings that they see now, and admins all of their tenant', async () => {
+    const tenantId = 'rings';
+    const harry = aMember('harry', { tenantId, rings: ['ring:dev', 'ring:ops'] });
+    const ida = aMember('ida', { tenantId });
+    const dev = await first.submit(harry, 'in dev');
+    const inOps: Message = { ...aMessage('in ops'), metadata: { ring: 'ring:ops' } };
+    const ops = await first.submit(harry, inOps);
+    const other = await first.submit(ida, 'of ida');
+    const seen = async (changes: Parameters<typeof aMember>[1]) =>
+      ids((await second.list(aMember('harry', { tenantId, ...changes }))).tasks).sort();
+    expect(await seen({ rings: ['ring:dev', 'ring:ops'] })).toEqual([dev, ops].sort());
+    expect(await seen({ rings: ['ring:ops'] })).toEqual([ops]);
+    expect(await seen({ rings: [] })).toEqual([]);
+    expect(await seen({ role: 'worker', rings: [] })).toEqual([]);
+    expect(await seen({ role: 'admin', rings: [] })).toEqual([dev, ops, other].sort());
+    expect(await seen({ role: 'admin', tenantId: 'elsewhere' })).toEqual([]);
   });
 });
-
-const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
