@@ -61,8 +61,10 @@ async function serverUrl(): Promise<string> {
   const { url } = await openEmbeddedPostgres(ACTA_TEST_DATA_DIR, {
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
-  await writeFile(`${file}.${process.pid}`, url);
-  await rename(`${file}.${process.pid}`, file);
+  // Several may come here at once, also in one process: each writes a file of its own.
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, url);
+  await rename(draft, file);
   return url;
 }
 

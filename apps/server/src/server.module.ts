@@ -2,7 +2,7 @@ import { AccessModule } from '@app/access';
 import type { Config } from '@app/config';
 import { DeliveryModule, PushModule } from '@app/delivery';
 import { type Agents, ExecutionModule } from '@app/execution';
-import { type Storage, StorageModule } from '@app/storage';
+import { ServerSecret, type Storage, StorageModule } from '@app/storage';
 import { AgentDirectory, CancelPolicy, PushPolicy, TasksModule } from '@app/tasks';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { A2aOperations } from './a2a/a2a-operations.js';
@@ -10,6 +10,7 @@ import { AgentCardController } from './a2a/agent-card.controller.js';
 import { Cards } from './a2a/cards.js';
 import { HeldRequests } from './a2a/held-requests.js';
 import { HttpJsonController } from './a2a/http-json.controller.js';
+import { KeySetController } from './a2a/key-set.controller.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
 import { PushesController } from './api/pushes.controller.js';
 import { TaskHistoryController } from './api/task-history.controller.js';
@@ -17,6 +18,8 @@ import { TasksController } from './api/tasks.controller.js';
 import { WorkersController } from './api/workers.controller.js';
 import { codecFor } from './edge/surfaces.js';
 import { SseStreams } from './edge/sse-streams.js';
+import { Metrics } from './operations/metrics.js';
+import { MetricsController } from './operations/metrics.controller.js';
 import { HealthController } from './operations/health.controller.js';
 import { RestStreams } from './rest/rest-streams.js';
 import { RestTasksController } from './rest/rest-tasks.controller.js';
@@ -43,6 +46,7 @@ export class ServerModule {
         TasksModule.with({
           leaseMs,
           cancel: new CancelPolicy(cancelActive, cancelGraceMs),
+          admission: { queuedPerTenant: config.tenantMaxQueued },
           push: new PushPolicy(config.capabilities.has('pushNotifications'), config.pushAllowPrivate),
         }),
         DeliveryModule.with(),
@@ -59,23 +63,26 @@ export class ServerModule {
         JsonRpcController,
         HttpJsonController,
         AgentCardController,
+        KeySetController,
         RestTasksController,
         TasksController,
         TaskHistoryController,
         PushesController,
         WorkersController,
         HealthController,
+        MetricsController,
       ],
       providers: [
         A2aOperations,
         HeldRequests,
         RestStreams,
         SseStreams,
+        Metrics,
         {
           provide: Cards,
-          inject: [AgentDirectory],
-          useFactory: (directory: AgentDirectory) =>
-            new Cards(directory, {
+          inject: [AgentDirectory, ServerSecret],
+          useFactory: (directory: AgentDirectory, secret: ServerSecret) =>
+            new Cards(directory, secret, {
               publicUrl,
               defaultVersion: cardVersion,
               capabilities: config.capabilities,

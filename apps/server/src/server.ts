@@ -11,6 +11,7 @@ import type { EdgeRequest } from './edge/caller.js';
 import { domainErrorOf, ErrorFilter } from './edge/error.filter.js';
 import { guardEdge } from './edge/http-edge.js';
 import { answerOn } from './edge/surfaces.js';
+import { Metrics } from './operations/metrics.js';
 import { RETRY_BACKOFF_MS, ServerModule } from './server.module.js';
 
 /** A server that listens. */
@@ -41,13 +42,17 @@ export async function startServer(config: Config): Promise<RunningServer> {
         frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
           answerOn(request as EdgeRequest, reply, domainErrorOf(error)),
         trustProxy,
-        ...(tls === null ? {} : { https: tls }),
+        ...(tls === null ? { http: CONNECTIONS } : { https: { ...CONNECTIONS, ...tls } }),
+        // Fastify would set Node's own limit to none.
+        requestTimeout: RECEIVE_MS,
         forceCloseConnections: 'idle',
       }),
       { logger: loggerOf(config), bodyParser: false, abortOnError: false },
     );
+    app.get(Metrics).observe(app.getHttpAdapter().getInstance());
     guardEdge(app.getHttpAdapter().getInstance(), app.get(Authenticator), config);
     app.useGlobalFilters(new ErrorFilter());
+    app.getHttpServer().maxConnections = MAX_CONNECTIONS;
     await listen(app, config);
     const { port } = app.getHttpServer().address() as AddressInfo;
     const host = config.host.includes(':') ? `[${config.host}]` : config.host;
@@ -62,6 +67,12 @@ export async function startServer(config: Config): Promise<RunningServer> {
     throw error;
   }
 }
+
+/** For a request to arrive, body and all. Answers may take as long as they do: sends wait, and streams go on. */
+const RECEIVE_MS = 30_000;
+const CONNECTIONS = { headersTimeout: 15_000, connectionsCheckingInterval: 5_000 };
+/** Beyond the streams that are served, so that those who come to ask something still can. */
+const MAX_CONNECTIONS = 12_000;
 
 /** Fastify's own `listen`, as Nest's would log what the caller is told anyway. */
 async function listen(app: NestFastifyApplication, { port, host }: Config): Promise<void> {

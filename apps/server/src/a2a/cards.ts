@@ -14,7 +14,11 @@ import { KEY_SET_PATH } from './key-set.controller.js';
 export const A2A_BINDINGS: readonly CardBinding[] = ['JSONRPC', 'HTTP+JSON'];
 
 /** What there is to be switched on. */
-const BUILT: ReadonlySet<keyof CardDescription['capabilities']> = new Set(['streaming', 'pushNotifications', 'extendedAgentCard']);
+const BUILT: ReadonlySet<keyof CardDescription['capabilities']> = new Set([
+  'streaming',
+  'pushNotifications',
+  'extendedAgentCard',
+]);
 
 /** What the cards of this server say, before any version's shape. */
 export class Cards {

@@ -1,33 +1,36 @@
 import type { IncomingMessage } from 'node:http';
-import type { Authenticator } from '@app/access';
-import { isLoopback } from '@app/config';
-import { BOUNDS, DomainError } from '@app/domain';
+import { type Authenticator, TokenBuckets } from '@app/access';
+import { type Config, isLoopback } from '@app/config';
+import { BOUNDS, DomainError, type Principal } from '@app/domain';
 import { asDomainError, checkMediaType } from '@app/wire';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { EdgeRequest } from './caller.js';
-import { answerOn, isPublic, mediaTypesOf } from './surfaces.js';
+import { answerOn, isMetrics, isPublic, mediaTypesOf } from './surfaces.js';
 
 /**
- * What every request passes before it is parsed, in this order: who calls, then the media type, then the body's bytes
- * under their cap, while they stream in. A refusal is written as the surface that was asked writes its errors.
+ * What every request passes before it is parsed, in this order: who calls, and how often, then the media type, then the
+ * body's bytes under their cap, while they stream in. A refusal is written as the surface that was asked writes its errors.
  */
 export function guardEdge(
   fastify: FastifyInstance,
   authenticator: Authenticator,
-  { auth }: { readonly auth: 'required' | 'none' },
+  { auth, host, trustProxy, rateLimit }: Pick<Config, 'auth' | 'host' | 'trustProxy' | 'rateLimit'>,
 ): void {
+  const requireToken = rateLimiter(rateLimit);
+  const openMetrics = isLoopback(host) && trustProxy === false;
   fastify.addHook('onRequest', async (incoming, reply) => {
     const request = incoming as EdgeRequest;
     if (request.url.startsWith('/a2a') || request.url.startsWith('/.well-known')) reply.header('Vary', 'A2A-Version');
     if (auth === 'none' && !isFromHere(request)) {
       return refuse(request, reply, new DomainError('Forbidden', NOT_FROM_HERE, {}));
     }
-    if (isPublic(request)) return;
+    if (isPublic(request) || (openMetrics && isMetrics(request))) return;
     try {
       request.principal = await authenticator.authenticate({
         authorization: request.headers.authorization,
         remoteAddress: request.ip,
       });
+      requireToken(request.principal);
     } catch (error) {
       refuse(request, reply, asDomainError(error));
     }
@@ -36,6 +39,25 @@ export function guardEdge(
   fastify.addContentTypeParser('*', (request: unknown, payload: IncomingMessage, done) => {
     readBody(request as EdgeRequest, payload).then((body) => done(null, body), done);
   });
+}
+
+/** Callers whose rate is remembered. */
+const CALLERS = 10_000;
+
+/** Holds each caller to a rate; what it gives throws RateLimited. */
+function rateLimiter(perSecond: number): (principal: Principal) => void {
+  if (perSecond === 0) return () => undefined;
+  const buckets = new TokenBuckets({ capacity: 2 * perSecond, refillPerSecond: perSecond, maxBuckets: CALLERS });
+  return ({ tenantId, subject }) => {
+    const caller = JSON.stringify([tenantId, subject]);
+    const retryAfterSeconds = buckets.secondsUntilToken(caller);
+    if (retryAfterSeconds > 0) {
+      throw new DomainError('RateLimited', `more than ${perSecond} requests a second: slow down`, {
+        retryAfterSeconds,
+      });
+    }
+    buckets.take(caller);
+  };
 }
 
 const NOT_FROM_HERE = 'without authentication, Host and Origin must name a loopback address';

@@ -39,6 +39,25 @@ const PUBLIC = [/^\/\.well-known\//, /^\/health(\/|$)/];
 
 export const isPublic = (request: { url: string }): boolean => PUBLIC.some((path) => path.test(pathOf(request.url)));
 
+/** What a server measures of itself: public on a loopback address only. */
+export const isMetrics = (request: { url: string }): boolean => /^\/metrics\/?$/.test(pathOf(request.url));
+
+const SURFACES = {
+  'a2a-http-json': /^\/a2a\/v1(\/|$)/,
+  'a2a-json-rpc': /^\/a2a\/?$/,
+  rest: /^\/a2a\//,
+  api: /^\/api\//,
+  discovery: /^\/\.well-known\//,
+  operations: /^\/(health|metrics)(\/|$)/,
+  console: /^\/console(\/|$)/,
+};
+
+/** Which surface a request is for, in a word. */
+export function surfaceOf(request: { url: string }): string {
+  const path = pathOf(request.url);
+  return Object.entries(SURFACES).find(([, paths]) => paths.test(path))?.[0] ?? 'other';
+}
+
 const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
 /** A2A's HTTP+JSON binding; the rest of the path is what it is asked. */
