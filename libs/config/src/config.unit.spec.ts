@@ -43,6 +43,8 @@ describe('the environment', () => {
       cardVersion: '0.3',
       capabilities: new Set(['streaming', 'pushNotifications', 'extendedAgentCard']),
       pushAllowPrivate: false,
+      rateLimit: 5_000,
+      tenantMaxQueued: 10_000,
       oidc: null,
       logLevel: 'info',
     });
