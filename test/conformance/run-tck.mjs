@@ -13,13 +13,18 @@ const HOW = `usage: A2A_TCK_DIR=path/to/a2a-tck npm run test:tck [-- --update-pi
 const PACKAGES =
   'pytest pytest-asyncio httpx grpcio protobuf googleapis-common-protos jsonschema pytest-html gherkin-official Jinja2';
 const TRANSPORTS = ['jsonrpc', 'http_json'];
-/** The whole kit with everything on; then what it can only try when a capability is missing, with everything off. */
+const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The whole kit against everything; then what it can try only where something is missing, or demanded. */
 const RUNS = [
   { name: 'all capabilities', env: {}, args: [] },
   { name: 'no capabilities', env: { ACTA_CAPABILITIES: '' }, args: ['-k', 'not_supported or unsupported_operation'] },
+  {
+    name: 'a required extension',
+    env: { ACTA_AGENTS: here('required-extension.agent.mjs') },
+    args: ['-k', 'missing_required_extension'],
+  },
 ];
-
-const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 const PIN = here('../../contracts/a2a-contract.json');
 
 const kit = process.env.A2A_TCK_DIR;
@@ -34,7 +39,7 @@ try {
   const runs = [];
   for (const { name, env, args } of RUNS) {
     console.log(`A2A TCK against a server with ${name}`);
-    runs.push({ name, outcomes: await runKit(name.replace(' ', '-'), env, args) });
+    runs.push({ name, outcomes: await runKit(name.replaceAll(' ', '-'), env, args) });
   }
   const outcomes = merged(runs, TRANSPORTS);
   const untested = untestedRequirements();
