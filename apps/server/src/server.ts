@@ -10,6 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EdgeRequest } from './edge/caller.js';
 import { domainErrorOf, ErrorFilter } from './edge/error.filter.js';
 import { guardEdge } from './edge/http-edge.js';
+import { StorableIds } from './edge/storable-ids.pipe.js';
 import { answerOn } from './edge/surfaces.js';
 import { Metrics } from './operations/metrics.js';
 import { RETRY_BACKOFF_MS, ServerModule } from './server.module.js';
@@ -52,6 +53,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     app.get(Metrics).observe(app.getHttpAdapter().getInstance());
     guardEdge(app.getHttpAdapter().getInstance(), app.get(Authenticator), config);
     app.useGlobalFilters(new ErrorFilter());
+    app.useGlobalPipes(new StorableIds());
     app.getHttpServer().maxConnections = MAX_CONNECTIONS;
     await listen(app, config);
     const { port } = app.getHttpServer().address() as AddressInfo;

@@ -1,21 +1,13 @@
-import { invalidField, isTerminal, newId, taskNotFound } from '@app/domain';
+import { invalidField, isTerminal, newId } from '@app/domain';
 import { CancelTask, GetTask, SendMessage } from '@app/tasks';
-import { isStorable, readJson, rest } from '@app/wire';
-import { Controller, Delete, Get, HttpCode, Param, type PipeTransform, Post, Req, Res } from '@nestjs/common';
+import { readJson, rest } from '@app/wire';
+import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Cards } from '../a2a/cards.js';
 import { bytesOf, type EdgeRequest, lastEventIdOf, principalOf, traceParentOf } from '../edge/caller.js';
 import { SseStreams } from '../edge/sse-streams.js';
 import { RestStreams } from './rest-streams.js';
-
-/** No task has an id that the database could not hold. */
-const existing: PipeTransform<string, string> = {
-  transform(id) {
-    if (!isStorable(id)) throw taskNotFound(id);
-    return id;
-  },
-};
 
 /** The simple REST: tasks with one input and one output, for clients that know nothing of A2A. */
 @Controller('a2a')
@@ -46,13 +38,13 @@ export class RestTasksController {
   }
 
   @Get('tasks/:id')
-  async get(@Req() request: EdgeRequest, @Param('id', existing) id: string) {
+  async get(@Req() request: EdgeRequest, @Param('id') id: string) {
     return rest.encodeTask(await this.queries.execute(new GetTask(principalOf(request), id)));
   }
 
   /** An ended task is answered as it is. */
   @Delete('tasks/:id')
-  async cancel(@Req() request: EdgeRequest, @Param('id', existing) id: string) {
+  async cancel(@Req() request: EdgeRequest, @Param('id') id: string) {
     const principal = principalOf(request);
     const view = await this.queries.execute(new GetTask(principal, id));
     if (isTerminal(view.state.status)) return rest.encodeTask(view);
@@ -60,11 +52,7 @@ export class RestTasksController {
   }
 
   @Get('tasks/:id/stream')
-  async stream(
-    @Req() request: EdgeRequest,
-    @Res() reply: FastifyReply,
-    @Param('id', existing) id: string,
-  ): Promise<void> {
+  async stream(@Req() request: EdgeRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
     await this.sse.send(request, reply, await this.streams.open(principalOf(request), id, lastEventIdOf(request)));
   }
 }
