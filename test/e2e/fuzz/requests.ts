@@ -86,7 +86,7 @@ const mutation: fc.Arbitrary<(value: Json) => Json | undefined> = fc.oneof(
   { weight: 5, arbitrary: anyJson.map((other) => () => other) },
   { weight: 2, arbitrary: fc.constant(() => undefined) },
   { weight: 1, arbitrary: fc.constant((value: Json) => [value, value]) },
-  { weight: 1, arbitrary: fc.constant((value: Json) => String(value)) },
+  { weight: 1, arbitrary: fc.constant((value: Json) => JSON.stringify(value)) },
   {
     weight: 2,
     arbitrary: fc.tuple(fc.oneof(fc.constantFrom('id', 'tenant', 'ring', 'kind', 'task_id'), fc.string()), anyJson).map(
