@@ -15,6 +15,7 @@ async function card(headers: Record<string, string> = {}) {
 }
 
 describe('the agent card', () => {
+  // [A2A-CARD-1], [A2A-CARD-2]
   it('of v1.0 lists the interfaces with 1.0 first, and is read without a credential', async () => {
     const { status, body, headers } = await card({ 'A2A-Version': '1.0' });
     expect(status).toBe(200);
@@ -46,6 +47,7 @@ describe('the agent card', () => {
     expect(body).not.toHaveProperty('supportedInterfaces');
   });
 
+  // [A2A-CARD-3]
   it('can be cached for each version by itself', async () => {
     const etags = new Set<string>();
     for (const version of ['1.0', '0.3']) {

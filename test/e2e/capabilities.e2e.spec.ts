@@ -39,6 +39,7 @@ const REFUSED: [version: string, method: string, params: JsonObject, code: numbe
   ['0.3', 'agent/getAuthenticatedExtendedCard', {}, -32004],
 ];
 
+// [A2A-CAP-1], [A2A-CAP-2], [A2A-CAP-3]
 it.each(REFUSED)(
   'without the capability, %s %s answers with its standard error',
   async (version, method, params, code) => {

@@ -60,6 +60,7 @@ describe('the extended card', () => {
     ]);
   });
 
+  // [A2A-CARD-4]
   it('is for callers with a credential only, and the public card has nothing of it', async () => {
     expect((await call(server.url, null, '1.0', 'GetExtendedAgentCard')).status).toBe(401);
     const { text } = await http('GET', `${server.url}/.well-known/agent-card.json`, null);
@@ -67,6 +68,7 @@ describe('the extended card', () => {
   });
 });
 
+// [A2A-CARD-5]
 it('the cards of v1.0 are signed with a key that the server publishes', async () => {
   const { text } = await http('GET', `${server.url}/.well-known/agent-card.json`, null, {
     headers: { 'A2A-Version': '1.0' },
@@ -92,6 +94,7 @@ describe('extensions', () => {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sendParams('hi') }),
     });
 
+  // [A2A-EXT-1]
   it('that a request names and the agent speaks are named by the answer', async () => {
     const answer = await send(server, { 'A2A-Extensions': `https://example.com/unknown, ${OPTIONAL}` });
     expect(answer.headers.get('a2a-extensions')).toBe(OPTIONAL);
@@ -100,6 +103,7 @@ describe('extensions', () => {
     expect(legacy.headers.get('x-a2a-extensions')).toBe(OPTIONAL);
   });
 
+  // [A2A-CAP-4]
   it('that are required must be named', async () => {
     const refused = JSON.parse((await send(strict, {})).text) as { error: { code: number; data: object[] } };
     expect(refused.error).toMatchObject({

@@ -102,6 +102,7 @@ describe.each(VERSIONS)('HTTP+JSON of version %s', (version) => {
     expect(elsewhere.status).toBe(415);
   });
 
+  // [A2A-HTTP-3]
   it.each(['GET', 'POST'])('subscribes by %s, with the task version as the id of each bare update', async (verb) => {
     const { id } = await start(version, 'chunks 3 sleep 1s');
     const response = await fetch(`${server.url}/a2a/v1/tasks/${id}:subscribe`, {
@@ -196,6 +197,7 @@ describe.each(VERSIONS)('HTTP+JSON of version %s', (version) => {
     expect(JSON.parse(broken.body)).toHaveProperty(version === '1.0' ? 'error.details' : 'data');
   });
 
+  // [A2A-HTTP-2]
   it('says in the shape of the version what there is not', async () => {
     const missing = { status: 404, name: version === '1.0' ? 'UNIMPLEMENTED' : -32601, reason: 'METHOD_NOT_FOUND' };
     const absent = version === '1.0' ? ['card'] : ['tasks', 'extendedAgentCard'];
@@ -231,6 +233,7 @@ it('refuses a version that it does not speak in the shape of 1.0', async () => {
   });
 });
 
+// [A2A-HTTP-4]
 it('lists tasks in 1.0 by what the query says', async () => {
   const contextId = randomUUID();
   const body = said('1.0', 'hello');

@@ -19,6 +19,7 @@ const saying = (text: string, more: JsonObject = {}): JsonObject => ({
 });
 
 describe('message/send', () => {
+  // [A2A-03-1]
   it('waits for the outcome, and gives the finished task with its discriminators', async () => {
     const { result } = await v03('message/send', saying('hello'));
     expect(result).toMatchObject({
@@ -29,6 +30,7 @@ describe('message/send', () => {
     });
   });
 
+  // [A2A-VERSION-3]
   it('is what a request without a version asks for', async () => {
     const { body } = await call(server.url, TOKEN, null, 'message/send', saying('hello'));
     expect(body.result).toMatchObject({ kind: 'task', status: { state: 'completed' } });
@@ -43,6 +45,7 @@ describe('message/send', () => {
     );
   });
 
+  // [A2A-03-1]
   it('answers with a message when the agent replies without a task', async () => {
     const { result } = await v03('message/send', saying('reply'));
     expect(result).toMatchObject({ kind: 'message', role: 'agent', parts: [{ kind: 'text', text: 'REPLY' }] });
@@ -62,7 +65,7 @@ describe('message/send', () => {
     expect((await v03('message/send', saying('more', { taskId: randomUUID() }))).error?.code).toBe(-32001);
   });
 
-  // F30
+  // F30, [A2A-03-2]
   it('takes files, data and text, and both versions show the same content', async () => {
     const bytes = Buffer.from('some bytes').toString('base64');
     const parts: JsonObject[] = [
@@ -85,6 +88,7 @@ describe('message/send', () => {
   });
 });
 
+// [A2A-03-5]
 it('gets and cancels tasks, also those of a v1.0 client', async () => {
   const { id } = await new V1Caller(server.url, TOKEN).start('sleep 60s');
   expect((await v03('tasks/get', { id, historyLength: 1 })).result).toMatchObject({ id, kind: 'task' });
@@ -96,7 +100,7 @@ it('gets and cancels tasks, also those of a v1.0 client', async () => {
   expect((await v03('tasks/get', { id: randomUUID() })).error?.code).toBe(-32001);
 });
 
-// F29
+// F29, [A2A-VERSION-1]
 it('knows no method of v1.0, and no tasks/list', async () => {
   for (const name of ['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'tasks/list', 'toString']) {
     expect((await v03(name, { id: 'x' })).error?.code).toBe(-32601);

@@ -14,6 +14,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 describe('SendMessage', () => {
+  // [A2A-SEND-1], [A2A-SEND-2], [A2A-TURN-3], [A2A-JSON-2]
   it('waits for the outcome, and gives the finished task with its artifact', async () => {
     const task = await caller.send('hello');
     expect(task).toMatchObject({
@@ -26,6 +27,7 @@ describe('SendMessage', () => {
     expect(task.status.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
+  // [A2A-SEND-3]
   it('answers at once when asked to, and the task goes on', async () => {
     const task = await caller.start('later sleep 300ms');
     expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(task.status.state);
@@ -36,6 +38,7 @@ describe('SendMessage', () => {
     expect(ended.artifacts?.[0]?.parts).toEqual([{ text: 'LATER SLEEP 300MS' }]);
   });
 
+  // [A2A-SEND-1]
   it('answers with a bare message when the agent replies without a task', async () => {
     const { body } = await caller.call('SendMessage', sendParams('reply to me'));
     expect(body.result).toMatchObject({ message: { role: 'ROLE_AGENT', parts: [{ text: 'REPLY TO ME' }] } });
@@ -50,6 +53,7 @@ describe('SendMessage', () => {
     expect(task.status).toMatchObject({ state, message: { parts: [{ text: reason }] } });
   });
 
+  // [A2A-SEND-2], [A2A-TURN-1]
   it('returns when the agent asks for input, and the answer goes on with the same task', async () => {
     const asked = await caller.send('ask');
     expect(asked.status).toMatchObject({
@@ -62,12 +66,13 @@ describe('SendMessage', () => {
     expect(answered.history?.map(({ parts }) => parts[0]?.text)).toEqual(['ask', 'What should I upper-case?', 'this']);
   });
 
+  // [A2A-HIST-1]
   it('shows at most historyLength messages', async () => {
     expect((await caller.send('one', { configuration: { historyLength: 0 } })).history).toBeUndefined();
     expect((await caller.send('two', { configuration: { historyLength: 5 } })).history).toHaveLength(1);
   });
 
-  // F1
+  // F1, [A2A-SEND-4]
   it('answers an exact replay with the same task', async () => {
     const params = sendParams('once');
     const [first, second] = [await caller.call('SendMessage', params), await caller.call('SendMessage', params)];
@@ -100,7 +105,7 @@ describe('SendMessage', () => {
     expect(during.metadata?.['acta/run']).toMatchObject({ attempt: 1 });
   });
 
-  // F7
+  // F7, [A2A-SEND-6], [A2A-TURN-2]
   it('refuses a taskId that does not exist, and a contextId that is not the one of the task', async () => {
     const before = await caller.list();
     const { body } = await caller.call('SendMessage', sendParams('hi', { message: { taskId: randomUUID() } }));
@@ -111,6 +116,7 @@ describe('SendMessage', () => {
     expect((await caller.list()).totalSize).toBe(before.totalSize + 1);
   });
 
+  // [A2A-SEND-5]
   it('refuses a message to an ended task as an unsupported operation', async () => {
     const task = await caller.send('hello');
     const { body } = await caller.call('SendMessage', sendParams('more', { message: { taskId: task.id } }));
@@ -119,7 +125,7 @@ describe('SendMessage', () => {
 });
 
 describe('CancelTask', () => {
-  // F18
+  // F18, [A2A-CANCEL-1], [A2A-CANCEL-2]
   it('gives the task in its final state, and again when it is repeated', async () => {
     const task = await caller.start('sleep 60s');
     const canceled = await caller.cancel(task.id);
@@ -145,6 +151,7 @@ describe('CancelTask', () => {
     expect((await waiting).status).toEqual(canceled.status);
   });
 
+  // [A2A-CANCEL-3]
   it('refuses a task that had ended otherwise', async () => {
     const task = await caller.send('hello');
     expect((await caller.call('CancelTask', { id: task.id })).body.error).toMatchObject({ code: -32002 });
@@ -153,6 +160,7 @@ describe('CancelTask', () => {
 });
 
 describe('ListTasks', () => {
+  // [A2A-LIST-1], [A2A-LIST-2]
   it('gives pages of the newest tasks first, with every required field', async () => {
     const contextId = randomUUID();
     const ids: string[] = [];
@@ -173,6 +181,7 @@ describe('ListTasks', () => {
     expect(none).toEqual({ tasks: [], totalSize: 0, pageSize: 50, nextPageToken: '' });
   });
 
+  // [A2A-LIST-3]
   it('filters by status and, inclusively, by the time of the status', async () => {
     const contextId = randomUUID();
     const early = await caller.send('early', { message: { contextId } });
@@ -186,7 +195,7 @@ describe('ListTasks', () => {
     expect(all.totalSize).toBe(2);
   });
 
-  // F27
+  // F27, [A2A-LIST-4]
   it.each([0, 101, -1, 2.5, '10'])('refuses a page size of %p', async (pageSize) => {
     const { body } = await caller.call('ListTasks', { pageSize });
     expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('pageSize') });
@@ -210,6 +219,7 @@ describe('ListTasks', () => {
 });
 
 describe('errors', () => {
+  // [A2A-ERROR-1], [A2A-ERROR-2], [A2A-ERROR-3]
   it('carry google.rpc details: the reason, and the fields that are wrong', async () => {
     const { body, headers } = await caller.call('SendMessage', { message: { role: 'ROLE_USER', parts: [] } });
     expect(headers.get('content-type')).toMatch(/^application\/json\b/);
@@ -240,7 +250,7 @@ describe('errors', () => {
     expect(ring.body.error).toMatchObject({ code: -32602, message: expect.stringContaining('metadata.ring') });
   });
 
-  // F28
+  // F28, [A2A-VERSION-2]
   it.each(['1.0.0', '1', '0.3.0', '2.0', '1.0, 0.3', 'v1.0', 'constructor'])(
     'refuses the version %p, whatever the method',
     async (version) => {
@@ -253,12 +263,13 @@ describe('errors', () => {
   );
 
   // F28: HTTP itself takes blanks around a header's value off.
+  // [A2A-VERSION-3]
   it('takes blanks around the version for nothing, and an empty version for 0.3', async () => {
     expect((await call(server.url, TOKEN, ' 1.0 ', 'ListTasks', {})).body.result).toBeDefined();
     expect((await call(server.url, TOKEN, '', 'tasks/get', { id: 'x' })).body.error?.code).toBe(-32001);
   });
 
-  // F29
+  // F29, [A2A-VERSION-1]
   it('knows no method of v0.3, and none that only looks like one', async () => {
     const names = ['message/send', 'tasks/get', 'tasks/cancel', 'Sendmessage', '__proto__', 'constructor', 'GetTask '];
     for (const name of names) {
@@ -266,6 +277,7 @@ describe('errors', () => {
     }
   });
 
+  // [A2A-AUTH-1]
   it('answers without a credential, or with a wrong one, with 401 and a challenge', async () => {
     for (const token of [null, 'wrong', 'acta_'.padEnd(48, 'x')]) {
       const { status, headers, body } = await call(server.url, token, '1.0', 'ListTasks', {});
@@ -276,6 +288,7 @@ describe('errors', () => {
   });
 });
 
+// [A2A-RPC-2]
 it('answers on /a2a/ as on /a2a, with the id of the request, and says on what the answer depends', async () => {
   for (const [path, id] of [
     ['/a2a', 'a string'],

@@ -37,6 +37,7 @@ async function ask<T = JsonObject>(version: '1.0' | '0.3', method: string, param
 const toldOf = (id: string): ReceivedPush[] => hook.taken.filter(({ text }) => text.includes(id));
 
 describe('webhooks', () => {
+  // [A2A-PUSH-1]
   it('are told by one send of everything up to the end, in the words of 1.0 (F35)', async () => {
     const taskPushNotificationConfig = {
       url: hook.urlOf('/inline'),
@@ -119,6 +120,7 @@ describe('webhooks', () => {
     expect(await list()).toHaveLength(2);
   });
 
+  // [A2A-PUSH-4]
   it('hear nothing once they are deleted', async () => {
     const { id: taskId } = await caller.send('ask');
     const config = await ask<{ id: string }>('1.0', 'CreateTaskPushNotificationConfig', { taskId, url: hook.urlOf() });
@@ -233,6 +235,7 @@ describe('webhooks', () => {
 });
 
 describe('a server that may not tell private addresses', () => {
+  // [A2A-PUSH-5]
   it('refuses http and literal addresses when they are set, with a message too (F33)', async () => {
     const strict = await startServer();
     try {

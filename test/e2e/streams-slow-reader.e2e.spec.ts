@@ -42,7 +42,7 @@ async function countsOf(response: IncomingMessage): Promise<number[]> {
 const residentMiB = () =>
   Number(execFileSync('ps', ['-o', 'rss=', '-p', String(server.process.pid)], { encoding: 'utf8' })) / 1_024;
 
-// F12
+// F12, [A2A-STREAM-4]
 it('holds up nobody for a client that does not read, and keeps nothing for it in memory', async () => {
   const caller = new V1Caller(server.url, TOKEN);
   // Whatever the server needs for a task of this size, it has needed by then.

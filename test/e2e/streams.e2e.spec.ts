@@ -54,6 +54,7 @@ async function refusal(method: string, params: object, headers: Record<string, s
 }
 
 describe('SendStreamingMessage', () => {
+  // [A2A-STREAM-1], [A2A-STREAM-3]
   it('starts with the task, then tells every change in order, and ends with the task', async () => {
     const frames = await (await stream('count 5')).rest();
     expect(Object.keys(frames[0]!.result)).toEqual(['task']);
@@ -66,6 +67,7 @@ describe('SendStreamingMessage', () => {
     expect(idsOf(frames).at(-1)).toBe((await database.eventTypes(id)).length);
   });
 
+  // [A2A-STREAM-2]
   it('gives a bare reply as one message, and nothing else', async () => {
     const frames = await (await stream('reply')).rest();
     expect(frames).toHaveLength(1);
@@ -74,6 +76,7 @@ describe('SendStreamingMessage', () => {
     });
   });
 
+  // [A2A-STREAM-5]
   it('closes when the agent asks for something, and the answer goes on in a stream of its own', async () => {
     const asked = await (await stream('count 2 ask')).rest();
     expect(stateOf(asked.at(-1)!)).toBe('TASK_STATE_INPUT_REQUIRED');
@@ -113,7 +116,7 @@ describe('SendStreamingMessage', () => {
 });
 
 describe('SubscribeToTask', () => {
-  // F8
+  // F8, [A2A-SUB-1]
   it('misses nothing between the snapshot and the first event, whenever it comes', async () => {
     for (let round = 0; round < 4; round += 1) {
       const { id } = await caller.start('count 60 every 3');
@@ -130,6 +133,7 @@ describe('SubscribeToTask', () => {
     }
   });
 
+  // [A2A-SUB-2]
   it('stays open while the agent waits for input, and ends with the task', async () => {
     const { id } = await caller.start('count 3 every 30 ask');
     const watching = await subscribe(id);
@@ -149,7 +153,7 @@ describe('SubscribeToTask', () => {
     expect(stateOf((await watching.rest()).at(-1)!)).toBe('TASK_STATE_CANCELED');
   });
 
-  // F10
+  // F10, [A2A-SUB-3]
   it('of an ended task is refused with an error, and not as missing', async () => {
     const { id } = await caller.send('count 1');
     expect(await refusal('SubscribeToTask', { id })).toMatchObject({ status: 200, code: -32004 });
@@ -198,6 +202,7 @@ describe('a stream of v0.3', () => {
     message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text }], ...message },
   });
 
+  // [A2A-03-3]
   it('says in its last status that it is final, and in no other', async () => {
     const frames = await (await openV03('message/stream', send('count 3'))).rest();
     expect(frames[0]!.result).toMatchObject({ kind: 'task', status: { state: expect.any(String) } });
@@ -206,6 +211,7 @@ describe('a stream of v0.3', () => {
     expect(frames.at(-1)!.result).toMatchObject({ kind: 'status-update', status: { state: 'completed' }, final: true });
   });
 
+  // [A2A-03-4]
   it('is final, and closes, when the agent asks for something; a subscription does, too', async () => {
     const sent = await openV03('message/stream', send('count 30 every 10 ask'));
     const { id } = (await sent.next())!.result as { id: string };
@@ -241,6 +247,7 @@ describe('an open stream', () => {
     expect((await call(server.url, token, '1.0', 'GetTask', { id })).status).toBe(401);
   });
 
+  // [A2A-STREAM-4]
   it('of one client goes on when the one of another is cut', async () => {
     const { id } = await caller.start('count 30 every 10');
     const [leaving, staying] = await Promise.all([subscribe(id), subscribe(id)]);

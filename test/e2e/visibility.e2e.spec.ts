@@ -96,6 +96,7 @@ const said = (message: Record<string, string | string[]>) => sendParams('hi', { 
 
 // F31
 describe.each(STRANGERS)('to %s', (who) => {
+  // [A2A-AUTH-2]
   it.each(ASKED)('%s of the task is the same, byte for byte, as of one that never existed', async (_name, ask) => {
     const before = await database.rowCounts();
     for (const id of [waiting, ended]) {
@@ -105,6 +106,7 @@ describe.each(STRANGERS)('to %s', (who) => {
     expect(await database.rowCounts()).toEqual(before);
   });
 
+  // [A2A-LIST-6]
   it('no list shows it, and none counts it', async () => {
     const stranger = new V1Caller(server.url, tokens[who]);
     const page = await stranger.list({ contextId });

@@ -109,6 +109,7 @@ describe('JSON-RPC', () => {
     ['an unknown status', callText('{"status":"DONE"}', 'ListTasks'), -32602, 7],
   ];
 
+  // [A2A-RPC-1]
   it.each(CASES)('refuses %s', async (_what, body, code, id) => {
     const { status, text } = await post(body);
     expect(status).toBe(200);

@@ -39,6 +39,7 @@ const versions = (events: readonly RecordedEvent[]) => events.map((event) => eve
 const upTo = (last: number, after = 0) => Array.from({ length: last - after }, (_, at) => after + at + 1);
 
 describe('following a task', () => {
+  // [A2A-STREAM-3]
   it('gives every event once and in order, on the replica that works and on others, to the slow too', async () => {
     const gate = new Gate();
     agent.on('many', async (ctx) => {

@@ -60,6 +60,7 @@ describe('listing tasks', () => {
     expect(totals).toEqual([1_000]);
   });
 
+  // [A2A-LIST-5]
   it('shows the newest status first, without history or artifacts unless they are asked for', async () => {
     const alice = aMember('alice');
     const made: string[] = [];

@@ -62,6 +62,7 @@ const errors = (Object.keys(details) as DomainErrorKind[]).map(
 );
 
 describe('error tables', () => {
+  // [A2A-ERROR-2], [A2A-ERROR-4]
   it.each(errors.map((error) => [error.kind, error] as const))('say %s on every wire', (kind, error) => {
     const said = [v1.codec.rpcError(error).code, v03.codec.rpcError(error).code, v1.codec.httpError(error).status];
     expect([...said, rest.httpError(error).status]).toEqual(expected[kind]);
@@ -92,6 +93,7 @@ describe('error tables', () => {
     },
   );
 
+  // [A2A-ERROR-3]
   it('name the fields of invalid parameters', () => {
     expect(v1.codec.rpcError(invalidField('message.parts', 'at least one part is required')).data).toContainEqual({
       '@type': 'type.googleapis.com/google.rpc.BadRequest',

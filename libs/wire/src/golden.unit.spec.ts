@@ -229,6 +229,7 @@ const payloads: Record<string, Json> = {
 };
 
 describe('golden payloads', () => {
+  // [A2A-JSON-1]
   it.each(Object.entries(payloads))('%s is what the encoder writes', (name, payload) => {
     expect(JSON.parse(JSON.stringify(payload))).toEqual(JSON.parse(readFileSync(golden + name, 'utf8')));
   });

@@ -39,6 +39,7 @@ const sent = {
 const hook = { url: 'https://x.test/hook', token: 'secret' };
 
 describe('the paths of 1.0', () => {
+  // [A2A-HTTP-1]
   it.each<[string, string, Asked, string, object]>([
     ['POST', 'message:send', { body: sentTo1 }, 'sendMessage', sent],
     ['POST', 'message:stream', { body: sentTo1 }, 'streamMessage', sent],

@@ -6,6 +6,7 @@ const read = (body: unknown) => readCall(Buffer.from(typeof body === 'string' ? 
 const call = { jsonrpc: '2.0', id: 7, method: 'GetTask', params: { id: 't' } };
 
 describe('the JSON-RPC envelope', () => {
+  // [A2A-RPC-2]
   it.each([['a string'], [''], [0], [-1], [42], [null]])('takes the id %j and answers with it', (id) => {
     expect(read({ ...call, id })).toEqual({ id, method: 'GetTask', params: { id: 't' } });
   });
@@ -40,6 +41,7 @@ describe('the JSON-RPC envelope', () => {
     expect(read(body)).toMatchObject({ id, error: { kind: 'InvalidRequest' } });
   });
 
+  // [A2A-RPC-1]
   it('refuses broken JSON as a parse error without an id', () => {
     expect(read('{"jsonrpc":"2.0","id":7,')).toMatchObject({ id: null, error: { kind: 'ParseError' } });
   });

@@ -139,6 +139,7 @@ describe('v1.0 params', () => {
     });
   });
 
+  // [A2A-JSON-3]
   it('ignore unknown fields, and take null and empty as absent', () => {
     const plain = decode(v1.codec, 'SendMessage', { message });
     const padded = {
@@ -168,6 +169,7 @@ describe('v1.0 params', () => {
     }
   });
 
+  // [A2A-JSON-4]
   it.each([
     ['no message', {}, ['message']],
     ['no params', undefined, ['message']],
@@ -235,7 +237,7 @@ describe('v1.0 params', () => {
     expect(fields(v1.codec, 'ListTasks', { pageSize })).toEqual(['pageSize']);
   });
 
-  // F27
+  // F27, [A2A-LIST-5]
   it('list 50 tasks without artifacts when nothing is said', () => {
     expect(decode(v1.codec, 'ListTasks', undefined)).toEqual({ pageSize: 50, includeArtifacts: false });
     expect(decode(v1.codec, 'ListTasks', { pageSize: 1 })).toMatchObject({ pageSize: 1 });

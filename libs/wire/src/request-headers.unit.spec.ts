@@ -17,6 +17,7 @@ describe('the version rule', () => {
   });
 
   // F28: patch numbers, guesses, blanks that no HTTP parser left, and two headers, joined or not.
+  // [A2A-VERSION-2]
   it.each([
     ['1.0.0'],
     ['1'],
@@ -91,6 +92,7 @@ describe('extensions', () => {
     expect(activeExtensions(['https://x.test/a', 'https://x.test/b'], offered)).toHaveLength(2);
   });
 
+  // [A2A-CAP-4]
   it('refuses a client that does not name a required one', () => {
     expect(() => activeExtensions(undefined, offered)).toThrow(
       expect.objectContaining({ kind: 'ExtensionSupportRequired', details: { extension: 'https://x.test/b' } }),

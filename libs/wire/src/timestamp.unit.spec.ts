@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { parseTimestamp } from './timestamp.js';
 
 describe('timestamps', () => {
+  // [A2A-JSON-2]
   it('reads back every time that toISOString writes', () => {
     const times = fc.date({
       min: new Date('0001-01-01T00:00:00Z'),

@@ -68,6 +68,7 @@ describe('a push sender', () => {
     await settled(taskId, ['delivered']);
   });
 
+  // [A2A-PUSH-3]
   it('delivers in order, and once, what the target takes at the third attempt (F32)', async () => {
     const hook = await receiver((_push, nth) => (nth <= 2 ? 500 : 200));
     sender();
@@ -82,6 +83,7 @@ describe('a push sender', () => {
     expect(hook.taken.map(({ body }) => textIn(body))).toEqual([undefined, 'one', 'two', 'three', undefined]);
   });
 
+  // [A2A-PUSH-2]
   it('sends the configured token and authentication', async () => {
     const hook = await receiver();
     sender();
@@ -194,6 +196,7 @@ describe('a push sender', () => {
     }
   });
 
+  // [A2A-PUSH-5]
   it.each([
     ['127.0.0.1', 'loopback'],
     ['169.254.169.254', 'link-local'],
