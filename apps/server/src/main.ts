@@ -1,6 +1,11 @@
 import 'reflect-metadata';
+import { setFlagsFromString } from 'node:v8';
 import { readConfig } from '@app/config';
 import { startServer } from './server.js';
+
+// The heap may grow by half before it is collected. Left to itself it takes twice the memory under steady load, for no
+// measurable gain.
+setFlagsFromString('--heap-growing-percent=50');
 
 try {
   const config = readConfig();

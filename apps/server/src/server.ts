@@ -7,6 +7,7 @@ import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { agentPaths } from './edge/agent-paths.js';
 import type { EdgeRequest } from './edge/caller.js';
 import { domainErrorOf, ErrorFilter } from './edge/error.filter.js';
 import { guardEdge } from './edge/http-edge.js';
@@ -42,6 +43,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
         routerOptions: { ignoreTrailingSlash: true, maxParamLength: 65_536 },
         frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
           answerOn(request as EdgeRequest, reply, domainErrorOf(error)),
+        rewriteUrl: agentPaths((name) => agents.find(name) !== undefined),
         trustProxy,
         ...(tls === null ? { http: CONNECTIONS } : { https: { ...CONNECTIONS, ...tls } }),
         // Fastify would set Node's own limit to none.

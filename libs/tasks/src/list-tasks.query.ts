@@ -83,7 +83,11 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
 }
 
 /** Page size and what a page shows of each task may change from page to page; the question may not. */
-function bindingOf(principal: Principal, { contextId, status, statusTimestampAfter }: ListTasksRequest): unknown {
+function bindingOf(
+  principal: Principal,
+  { contextId, agent, status, statusTimestampAfter }: ListTasksRequest,
+): unknown {
   const { tenantId, subject, role, rings } = principal;
-  return [tenantId, subject, role, rings, contextId ?? null, status ?? null, statusTimestampAfter ?? null];
+  const filters = [contextId ?? null, agent ?? null, status ?? null, statusTimestampAfter ?? null];
+  return [tenantId, subject, role, rings, ...filters];
 }

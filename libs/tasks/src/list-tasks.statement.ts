@@ -5,6 +5,8 @@ import type { PagePosition } from './page-token.js';
 
 export interface TaskFilter {
   readonly contextId?: string;
+  /** Only tasks of this agent. */
+  readonly agent?: string;
   readonly status?: TaskStatus;
   /** Inclusive; RFC 3339. */
   readonly statusTimestampAfter?: string;
@@ -66,9 +68,10 @@ function visible(eb: Task, principal: Principal) {
   ]);
 }
 
-function matching(eb: Task, { contextId, status, statusTimestampAfter }: TaskFilter) {
+function matching(eb: Task, { contextId, agent, status, statusTimestampAfter }: TaskFilter) {
   return eb.and([
     ...(contextId === undefined ? [] : [eb('t.context_id', '=', contextId)]),
+    ...(agent === undefined ? [] : [eb('t.agent', '=', agent)]),
     ...(status === undefined ? [] : [eb('t.status', '=', status)]),
     ...(statusTimestampAfter === undefined ? [] : [sql<boolean>`t.status_at >= ${statusTimestampAfter}::timestamptz`]),
   ]);

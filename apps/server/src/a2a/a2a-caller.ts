@@ -10,6 +10,7 @@ import {
   type StreamUpdate,
 } from '@app/wire';
 import type { FastifyReply } from 'fastify';
+import { agentOf } from '../edge/agent-paths.js';
 import { type EdgeRequest, lastEventIdOf, principalOf, traceParentOf, whileConnected } from '../edge/caller.js';
 import type { StreamCaller } from './a2a-operations.js';
 
@@ -19,11 +20,12 @@ import type { StreamCaller } from './a2a-operations.js';
  */
 export function callerOf(
   codec: A2aCodec,
-  extensions: readonly CardExtension[],
+  extensionsOf: (agent: string | undefined) => readonly CardExtension[],
   request: EdgeRequest,
   reply: FastifyReply,
 ): StreamCaller {
-  activateExtensions(extensions, request, reply);
+  const agent = agentOf(request);
+  activateExtensions(extensionsOf(agent), request, reply);
   const traceParent = traceParentOf(request);
   const lastEventId = lastEventIdOf(request);
   return {
@@ -31,6 +33,7 @@ export function callerOf(
     protocolVersion: codec.version,
     until: codec.subscriptionUntil,
     signal: whileConnected(reply),
+    ...(agent === undefined ? {} : { agent }),
     ...(traceParent === undefined ? {} : { traceParent }),
     ...(lastEventId === undefined ? {} : { lastEventId }),
   };

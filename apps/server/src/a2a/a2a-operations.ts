@@ -21,6 +21,8 @@ export interface Caller {
   readonly principal: Principal;
   readonly protocolVersion: ProtocolVersion;
   readonly traceParent?: string;
+  /** Of a path of its own; absent at the root. */
+  readonly agent?: string;
   readonly signal: AbortSignal;
 }
 
@@ -55,9 +57,7 @@ export class A2aOperations {
   ) {}
 
   /** Extensions of A2A that a request may name. */
-  get extensions(): readonly CardExtension[] {
-    return this.cards.extensions;
-  }
+  readonly extensionsOf = (agent: string | undefined): readonly CardExtension[] => this.cards.extensionsOf(agent);
 
   /** Performs one operation. Errors: whatever its handler refuses with. */
   perform<O extends SingleOperation>(operation: O, request: Operations[O]['request'], caller: Caller) {
@@ -78,7 +78,8 @@ export class A2aOperations {
     sendMessage: (request, caller) => this.send(request, caller),
     getTask: ({ taskId, historyLength }, { principal }) =>
       this.queries.execute(new GetTask(principal, taskId, historyLength === undefined ? {} : { historyLength })),
-    listTasks: (request, { principal }) => this.queries.execute(new ListTasks(principal, request)),
+    listTasks: (request, { principal, agent }) =>
+      this.queries.execute(new ListTasks(principal, agent === undefined ? request : { ...request, agent })),
     cancelTask: ({ taskId }, { principal, protocolVersion }) =>
       this.commands.execute(new CancelTask(principal, taskId, { protocolVersion })),
     createPushConfig: ({ taskId, ...config }, { principal, protocolVersion }) =>
@@ -89,9 +90,9 @@ export class A2aOperations {
       this.queries.execute(new ListPushConfigs(principal, taskId, page)),
     deletePushConfig: ({ taskId, configId }, { principal }) =>
       this.commands.execute(new DeletePushConfig(principal, taskId, configId)),
-    getExtendedCard: async (_, { principal }) =>
+    getExtendedCard: async (_, { principal, agent }) =>
       this.cards.offers('extendedAgentCard')
-        ? this.cards.describeFor(principal)
+        ? this.cards.describeFor(principal, agent)
         : this.notOffered('the extended agent card'),
   };
 
@@ -118,7 +119,7 @@ export class A2aOperations {
 
   private async accept(request: Operations['sendMessage']['request'], caller: Caller, answered: boolean) {
     const { message, taskId, contextId, configuration } = request;
-    const { principal, protocolVersion, traceParent } = caller;
+    const { principal, protocolVersion, traceParent, agent } = caller;
     return this.commands.execute(
       new SendMessage(principal, {
         message,
@@ -126,6 +127,7 @@ export class A2aOperations {
         contextId,
         answered,
         protocolVersion,
+        ...(agent === undefined ? {} : { agent }),
         ...(configuration.pushConfig === undefined ? {} : { push: configuration.pushConfig }),
         ...(traceParent === undefined ? {} : { traceParent }),
       }),

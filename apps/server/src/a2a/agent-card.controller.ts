@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { protocolVersion } from '@app/wire';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { agentOf } from '../edge/agent-paths.js';
 import type { EdgeRequest } from '../edge/caller.js';
 import { codecFor } from '../edge/surfaces.js';
 import { Cards } from './cards.js';
@@ -17,7 +18,7 @@ export class AgentCardController {
   card(@Req() request: EdgeRequest, @Res() reply: FastifyReply): void {
     const header = request.headers['a2a-version'];
     const version = header === undefined || header === '' ? this.cards.defaultVersion : protocolVersion(header);
-    const body = JSON.stringify(codecFor(version).encodeCard(this.cards.describe()));
+    const body = JSON.stringify(codecFor(version).encodeCard(this.cards.describe(agentOf(request))));
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     reply.header('ETag', etag).header('Last-Modified', this.startedAt).header('Cache-Control', 'public, max-age=60');
     if (matches(request.headers['if-none-match'], etag)) void reply.code(304).send();

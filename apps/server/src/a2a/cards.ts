@@ -1,4 +1,4 @@
-import { BOUNDS, type JsonObject, type Principal } from '@app/domain';
+import { type AgentProfile, BOUNDS, type JsonObject, type Principal } from '@app/domain';
 import type { ServerSecret } from '@app/storage';
 import { AgentDirectory } from '@app/tasks';
 import {
@@ -38,8 +38,8 @@ export class Cards {
   }
 
   /** Extensions of A2A that a request may name. */
-  get extensions(): readonly CardExtension[] {
-    return this.agents.defaultAgent.extensions;
+  extensionsOf(agent: string | undefined): readonly CardExtension[] {
+    return this.profileOf(agent).extensions;
   }
 
   /** Whether the server does what a card may promise. */
@@ -47,10 +47,11 @@ export class Cards {
     return this.options.capabilities.has(capability) && BUILT.has(capability);
   }
 
-  /** The public card. Nothing in it names a caller. */
-  describe(): CardDescription {
-    const { name, description, version, skills, inputModes, outputModes, extensions } = this.agents.defaultAgent;
+  /** The public card of an agent, or of the default one. Nothing in it names a caller. */
+  describe(agent?: string): CardDescription {
+    const { name, description, version, skills, inputModes, outputModes, extensions } = this.profileOf(agent);
     const publicUrl = this.options.publicUrl();
+    const agentUrl = agent === undefined ? publicUrl : `${publicUrl}/agents/${agent}`;
     const { privateKey, keyId } = this.secret.signingKey('agent-card');
     return {
       name,
@@ -60,7 +61,7 @@ export class Cards {
       inputModes,
       outputModes,
       extensions,
-      interfaces: interfacesAt(publicUrl, A2A_BINDINGS),
+      interfaces: interfacesAt(agentUrl, A2A_BINDINGS),
       capabilities: {
         streaming: this.offers('streaming'),
         pushNotifications: this.offers('pushNotifications'),
@@ -72,8 +73,8 @@ export class Cards {
   }
 
   /** The card for one caller: with its rings, and the limits in force. */
-  describeFor({ rings }: Principal): CardDescription {
-    const card = this.describe();
+  describeFor({ rings }: Principal, agent?: string): CardDescription {
+    const card = this.describe(agent);
     const own: CardExtension[] = [
       {
         uri: 'urn:acta:rings',
@@ -83,6 +84,10 @@ export class Cards {
       { uri: 'urn:acta:limits', description: 'Limits in force; sizes are bytes of JSON', params: LIMITS },
     ];
     return { ...card, extensions: [...(card.extensions ?? []), ...own] };
+  }
+
+  private profileOf(agent: string | undefined): AgentProfile {
+    return (agent === undefined ? undefined : this.agents.find(agent)) ?? this.agents.defaultAgent;
   }
 }
 

@@ -20,7 +20,7 @@ export class HttpJsonController {
     const codec = codecOf(request);
     const { method, decode } = codec.http.route(request.method, httpJsonPathOf(request));
     const decoded = decode(request.query as Record<string, string | string[]>, bytesOf(request));
-    const caller = callerOf(codec, this.operations.extensions, request, reply);
+    const caller = callerOf(codec, this.operations.extensionsOf, request, reply);
     if (isStream(method.operation)) {
       const stream = await this.operations.open(method.operation, decoded as never, caller);
       const frames = (signal: AbortSignal) => encoded(stream.frames(signal), codec.http.encodeUpdate);

@@ -55,7 +55,7 @@ export class JsonRpcController {
       });
     }
     const decoded = method.decode(call.params);
-    const caller = callerOf(codec, this.operations.extensions, request, reply);
+    const caller = callerOf(codec, this.operations.extensionsOf, request, reply);
     if (isStream(method.operation)) {
       const stream = await this.operations.open(method.operation, decoded as never, caller);
       const encode = (update: StreamUpdate) => encodeResult(call.id, codec.encodeUpdate(update));

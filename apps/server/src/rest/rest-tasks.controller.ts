@@ -6,6 +6,7 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Cards } from '../a2a/cards.js';
 import { bytesOf, type EdgeRequest, lastEventIdOf, principalOf, traceParentOf } from '../edge/caller.js';
+import { agentOf } from '../edge/agent-paths.js';
 import { SseStreams } from '../edge/sse-streams.js';
 import { RestStreams } from './rest-streams.js';
 
@@ -21,8 +22,8 @@ export class RestTasksController {
   ) {}
 
   @Get('agent')
-  agent() {
-    return rest.encodeAgent(this.cards.describe());
+  agent(@Req() request: EdgeRequest) {
+    return rest.encodeAgent(this.cards.describe(agentOf(request)));
   }
 
   @Post('tasks')
@@ -30,7 +31,8 @@ export class RestTasksController {
   async create(@Req() request: EdgeRequest) {
     const { message } = rest.decodeCreateTask(readJson(bytesOf(request)), idempotencyKey(request) ?? newId());
     const traceParent = traceParentOf(request);
-    const said = { message, answered: true, ...(traceParent === undefined ? {} : { traceParent }) };
+    const agent = agentOf(request);
+    const said = { message, answered: true, ...(traceParent ? { traceParent } : {}), ...(agent ? { agent } : {}) };
     const { follower } = await this.commands.execute(new SendMessage(principalOf(request), said));
     const view = await follower.view();
     follower.close();
