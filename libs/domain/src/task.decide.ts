@@ -1,3 +1,4 @@
+import { requireShowable } from './agent-output.js';
 import { BOUNDS } from './bounds.js';
 import { encodedBytes, type Message } from './content.js';
 import { DomainError, invalidField } from './errors.js';
@@ -192,6 +193,7 @@ function recordOutput(
   run: { runId: string; seq: number },
   readThrough: number,
 ): TaskEvent[] {
+  requireShowable(output, taskId);
   const nextTurn = state.clientMessages.lastVersion > readThrough;
   switch (output.type) {
     case 'status':
@@ -251,7 +253,6 @@ function published(
   if (artifactId === '' || artifactId.length > BOUNDS.idLength || /\0|\p{Surrogate}/u.test(artifactId)) {
     throw breaks(`an artifact id must have 1 to ${BOUNDS.idLength} characters of well-formed text`);
   }
-  if (artifact.parts.length === 0) throw breaks(`artifact "${artifactId}" has no parts`);
   if (!append && !started.includes(artifactId) && started.length >= BOUNDS.runArtifacts) {
     throw breaks(`more than ${BOUNDS.runArtifacts} artifacts in one run`);
   }
