@@ -32,6 +32,8 @@ export class RunWriter {
   private seq = 0;
   private timer: NodeJS.Timeout | NodeJS.Immediate | null = null;
   private writing: Promise<void> | null = null;
+  /** What was gathered is to be written as soon as the write under way is through. */
+  private due = false;
   private failure: Error | null = null;
   private ended = false;
   private readonly started = new Set<string>();
@@ -70,7 +72,7 @@ export class RunWriter {
     if (this.failure !== null) throw this.failure;
     if (this.ended) throw new Error('the run has its outcome already and writes nothing more');
     // Throws on what is no JSON, before any of it is taken over.
-    const size = encodedBytes(output);
+    const size = encodedBytes(output.type === 'artifact' ? output.artifact : output);
     const first = output.type !== 'artifact' || !this.started.has(output.artifactId);
     if (output.type === 'artifact') this.started.add(output.artifactId);
     if (!this.mergeIntoLast(output)) this.buffer.push(output);
@@ -87,13 +89,18 @@ export class RunWriter {
   /** Everything said so far is in the record when this resolves. */
   async flush(): Promise<void> {
     this.unschedule();
-    while (this.writing !== null || this.buffer.length > 0) {
-      this.writing ??= this.writeBatch().finally(() => {
-        this.writing = null;
-      });
-      await this.writing;
-    }
+    while (this.writing !== null || this.buffer.length > 0) await (this.writing ?? this.startWriting());
     if (this.failure !== null) throw this.failure;
+  }
+
+  /** Writes what has been gathered. What is said meanwhile gathers anew, and waits its own time. */
+  private startWriting(): Promise<void> {
+    this.due = false;
+    this.writing = this.writeBatch().finally(() => {
+      this.writing = null;
+      if (this.due && this.buffer.length > 0) void this.startWriting();
+    });
+    return this.writing;
   }
 
   private schedule(atOnce: boolean): void {
@@ -103,7 +110,8 @@ export class RunWriter {
     }
     const go = () => {
       this.timer = null;
-      this.flush().catch(() => undefined);
+      if (this.writing !== null) this.due = true;
+      else if (this.buffer.length > 0) void this.startWriting();
     };
     this.timer = atOnce ? setImmediate(go) : setTimeout(go, COALESCE_MS);
   }
