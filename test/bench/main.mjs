@@ -1,26 +1,35 @@
 import { parseArgs } from 'node:util';
 import { measureLists } from './list-tasks.mjs';
+import { measureStarts, measureTokens } from './latency.mjs';
 import { watchMemory } from './memory.mjs';
 import { openPostgres } from './postgres.mjs';
 import { describe } from './report.mjs';
 import { countStatements } from './statements.mjs';
+import { measureStreams } from './streams.mjs';
 import { targetsOf } from './targets.mjs';
 import { compare } from './throughput.mjs';
 
-const HELP = `npm run bench -- [--quick] [--json] [--list]
+const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latency]
   --quick  shorter phases, for a first look
   --json   the results as JSON; progress goes to stderr
-  --list   only ListTasks among few and many tasks, with its plans
+  --list     only ListTasks among few and many tasks, with its plans
+  --streams  only a thousand open streams
+  --latency  only starts and tokens across processes
 BENCH_DATABASE_URL is a Postgres to use in place of the embedded one; the bench makes databases of its own on it.
 It ends with 1 when a target is missed, and names it.`;
 
 const { values: flags } = parseArgs({
-  options: Object.fromEntries(['quick', 'json', 'list', 'help'].map((name) => [name, { type: 'boolean' }])),
+  options: Object.fromEntries(
+    ['quick', 'json', 'list', 'streams', 'latency', 'help'].map((name) => [name, { type: 'boolean' }]),
+  ),
 });
 if (flags.help) {
   console.log(HELP);
   process.exit();
 }
+const chosen = ['list', 'streams', 'latency'].filter((phase) => flags[phase]);
+/** Without a choice, everything. */
+const wants = (/** @type {string} */ phase) => chosen.length === 0 || chosen.includes(phase);
 const log = (/** @type {string} */ line) => (flags.json ? console.error(line) : console.log(line));
 
 const postgres = await openPostgres();
@@ -32,15 +41,26 @@ log(`${postgres.about}; Node ${process.version}`);
 /** @type {Record<string, any>} */
 const results = { postgres: postgres.about, node: process.version };
 try {
-  if (!flags.list) {
+  if (wants('throughput')) {
     results.statements = await countStatements(await postgres.database('statements'));
     const rounds = flags.quick ? { rounds: 2, forMs: 3_000 } : { rounds: 5, forMs: 5_000 };
     results.throughput = await compare(postgres, rounds, log);
     log('memory under load');
     results.memory = await watchMemory(postgres, { forMs: flags.quick ? 20_000 : 60_000 });
   }
-  log('lists of few and of many tasks');
-  results.lists = await measureLists(postgres);
+  if (wants('latency')) {
+    log('starts and tokens across processes');
+    results.starts = await measureStarts(postgres, { sends: flags.quick ? 250 : 1_000 });
+    results.tokens = await measureTokens(postgres);
+  }
+  if (wants('streams')) {
+    log('open streams');
+    results.streams = await measureStreams(postgres, { streams: flags.quick ? 200 : 1_000 });
+  }
+  if (wants('list')) {
+    log('lists of few and of many tasks');
+    results.lists = await measureLists(postgres);
+  }
 } finally {
   await postgres.close();
 }

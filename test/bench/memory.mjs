@@ -5,7 +5,7 @@ import { median } from './quantiles.mjs';
 
 const SAMPLE_MS = 200;
 /** Garbage collection makes single readings jump: a mark is the median of this long before it. */
-const WINDOW_MS = 2_000;
+const WINDOW_MS = 4_000;
 
 /** Resident memory of a fresh server under load, after 10 s and at the end. */
 export async function watchMemory(

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { cpuMs, here, measure, postgresCpuMs, startServer } from './processes.mjs';
+import { cpuMs, here, measure, postgresCpuMs, startServer, startWorker } from './processes.mjs';
 
 const run = promisify(execFile);
 const CONNECTIONS = 16;
@@ -19,15 +19,23 @@ export async function startActa(
   const token = randomBytes(32).toString('hex');
   const server = await startServer([...args, here('../../dist/apps/server/src/main.js')], {
     PORT: '0',
-    DATABASE_URL: databaseUrl,
-    ACTA_DATA_DIR: here('../../.acta'),
-    ACTA_SECRET_KEY: SECRET,
     ACTA_TOKEN: token,
-    LOG_LEVEL: 'warn',
+    ...environmentOf(databaseUrl),
     ...env,
   });
   return { ...server, url: `${server.url}/a2a`, headers: { Authorization: `Bearer ${token}` } };
 }
+
+/** A process of Acta beside that server, which runs agents and serves nothing. */
+export const startActaWorker = (/** @type {string} */ databaseUrl, /** @type {Record<string, string>} */ env = {}) =>
+  startWorker({ ...environmentOf(databaseUrl), ...env });
+
+const environmentOf = (/** @type {string} */ databaseUrl) => ({
+  DATABASE_URL: databaseUrl,
+  ACTA_DATA_DIR: here('../../.acta'),
+  ACTA_SECRET_KEY: SECRET,
+  LOG_LEVEL: 'warn',
+});
 
 /** One for all servers of a run: a database belongs to one secret. */
 export const SECRET = randomBytes(32).toString('base64');

@@ -22,27 +22,42 @@ export async function measure(/** @type {string} */ script, /** @type {object} *
  * @returns {Promise<{ url: string, pid: number, stop(): Promise<void> }>}
  */
 export async function startServer(args, env) {
+  const { said, ...process } = await start(args, env, /http:\/\/[\w.:]+/);
+  return { url: said, ...process };
+}
+
+/** Starts a process and waits for what its output must have. */
+async function start(
+  /** @type {string[]} */ args,
+  /** @type {Record<string, string>} */ env,
+  /** @type {RegExp} */ announcement,
+) {
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   process.once('exit', () => child.kill());
-  const url = await new Promise((resolve, reject) => {
+  /** @type {string} */
+  const said = await new Promise((resolve, reject) => {
     let output = '';
     child.stdout.on('data', (chunk) => {
       output += chunk;
-      const found = /http:\/\/[\w.:]+/.exec(output);
+      const found = announcement.exec(output);
       if (found !== null) resolve(found[0]);
     });
-    child.once('exit', (code) => reject(new Error(`${args.join(' ')} ended with ${code} before it listened`)));
+    child.once('exit', (code) => reject(new Error(`${args.join(' ')} ended with ${code} before it was ready`)));
   });
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
   };
-  return { url, pid: /** @type {number} */ (child.pid), stop };
+  return { said, pid: /** @type {number} */ (child.pid), stop };
 }
+
+/** Starts a process that runs agents and listens nowhere. */
+export const startWorker = (/** @type {Record<string, string>} */ env) =>
+  start([here('../../dist/apps/worker/src/main.js')], env, /^Acta worker/m);
 
 /** Resident memory of a process in bytes. */
 export async function residentBytes(/** @type {number} */ pid) {

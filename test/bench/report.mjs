@@ -2,11 +2,15 @@ const ms = (/** @type {number | null} */ value) => (value === null ? '-' : value
 const mib = (/** @type {number} */ bytes) => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
 
 /** The results for a person. */
-export function describe(/** @type {Record<string, any>} */ { throughput, memory, statements, lists, targets }) {
+export function describe(
+  /** @type {Record<string, any>} */ { throughput, memory, statements, lists, streams, starts, tokens, targets },
+) {
   const sections = [
     ...(throughput === undefined ? [] : [describeThroughput(throughput)]),
     ...(memory === undefined ? [] : [describeMemory(memory)]),
     ...(statements === undefined ? [] : [describeStatements(statements)]),
+    ...(starts === undefined ? [] : [describeLatency(starts, tokens)]),
+    ...(streams === undefined ? [] : [describeStreams(streams)]),
     ...(lists === undefined ? [] : [describeLists(lists)]),
     targets
       .map(
@@ -17,7 +21,7 @@ export function describe(/** @type {Record<string, any>} */ { throughput, memory
   return `\n${sections.join('\n\n')}`;
 }
 
-function describeThroughput(/** @type {any} */ { raw, sdk, acta, actaToSdk, actaToRaw, p99ToP50 }) {
+function describeThroughput(/** @type {any} */ { raw, sdk, acta, actaToSdk, actaToRaw, p99ToP50, analyzed }) {
   const rows = Object.entries({ 'raw inserts, 1 KiB': raw, 'official SDK, Postgres store': sdk, Acta: acta }).map(
     ([name, peer]) => [
       name,
@@ -29,6 +33,8 @@ function describeThroughput(/** @type {any} */ { raw, sdk, acta, actaToSdk, acta
     'Blocking sends on 16 connections: medians of the rounds, in milliseconds',
     table(['', 'per second', 'p50', 'p95', 'p99', 'server CPU each', 'Postgres CPU each'], rows),
     `  Acta to SDK ${actaToSdk.toFixed(2)}, to raw inserts ${actaToRaw.toFixed(3)}; p99 to p50 ${p99ToP50.toFixed(1)}`,
+    `  After ANALYZE: official SDK ${analyzed.sdk.perSecond.toFixed(0)}/s, Acta ${analyzed.acta.perSecond.toFixed(0)}/s, ratio ` +
+      (analyzed.acta.perSecond / analyzed.sdk.perSecond).toFixed(2),
   ].join('\n');
 }
 
@@ -44,6 +50,23 @@ const describeStatements = (/** @type {{ command: string, roundTrips: number, na
       statements.map(({ command, roundTrips, names }) => [command, String(roundTrips), names.join(', ')]),
     ),
   ].join('\n');
+
+const describeLatency = (/** @type {any} */ starts, /** @type {any} */ tokens) =>
+  [
+    'Across processes, in milliseconds',
+    table(
+      ['', 'p50', 'p95', 'p99'],
+      [
+        [`from accepted to run(ctx), ${starts.sends} sends at 50/s`, ...[starts.p50, starts.p95, starts.p99].map(ms)],
+        ['first token, said to read', ...[tokens.first.p50, tokens.first.p95, tokens.first.p99].map(ms)],
+        ['later tokens, 10 streams of 50/s', ...[tokens.later.p50, tokens.later.p95, tokens.later.p99].map(ms)],
+      ],
+    ),
+  ].join('\n');
+
+const describeStreams = (/** @type {any} */ { streams, complete, events, peakBytes, p50, p95, p99 }) =>
+  `${streams} open streams, ten events each at one a second\n  ${complete} complete and in order, ${events} events; ` +
+  `append to read p50 ${ms(p50)}, p95 ${ms(p95)}, p99 ${ms(p99)} ms; server at most ${mib(peakBytes)} resident`;
 
 const describeLists = (/** @type {any[]} */ lists) =>
   [

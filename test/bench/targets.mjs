@@ -5,7 +5,7 @@
  *
  * @returns {Target[]}
  */
-export function targetsOf(/** @type {Record<string, any>} */ { throughput, memory, lists }) {
+export function targetsOf(/** @type {Record<string, any>} */ { throughput, memory, lists, streams, starts, tokens }) {
   /** @type {Target[]} */
   const targets = [];
   const promise = (/** @type {string} */ name, /** @type {number} */ value, /** @type {boolean} */ met) =>
@@ -18,6 +18,24 @@ export function targetsOf(/** @type {Record<string, any>} */ { throughput, memor
   }
   if (memory !== undefined) {
     promise('resident memory at most 1.1 times that after 10 s', memory.ratio, memory.ratio <= 1.1);
+  }
+  if (starts !== undefined) {
+    promise('a run in another process starts within 10 ms (p50)', starts.p50, starts.p50 < 10);
+    promise('a run in another process starts within 50 ms (p99)', starts.p99, starts.p99 < 50);
+  }
+  if (tokens !== undefined) {
+    promise('the first token is read elsewhere within 50 ms (p95)', tokens.first.p95, tokens.first.p95 <= 50);
+    promise('later tokens are read elsewhere within 150 ms (p95)', tokens.later.p95, tokens.later.p95 <= 150);
+  }
+  if (streams !== undefined) {
+    const mib = streams.peakBytes / 1024 / 1024;
+    promise(
+      `all ${streams.streams} streams complete and in order`,
+      streams.complete,
+      streams.complete === streams.streams,
+    );
+    promise('events are read within 250 ms of their append (p99)', streams.p99, streams.p99 < 250);
+    promise('the server stays below 400 MiB', mib, mib < 400);
   }
   if (lists !== undefined) {
     const [few, many] = lists;

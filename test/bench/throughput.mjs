@@ -3,7 +3,9 @@ import { load, rawInserts, startActa, startSdk } from './peers.mjs';
 
 /**
  * Blocking sends against Acta and against the official SDK's server, and raw inserts, in turns, so that whatever else
- * the machine does meets all of them. Medians of the rounds.
+ * the machine does meets all of them. Medians of the rounds, each peer on Postgres as it comes. Its planner takes new
+ * tables for empty until autovacuum has analyzed them, which slows the SDK's server more the more tasks it has; so one
+ * more round follows an ANALYZE, to be told apart.
  *
  * @param {Awaited<ReturnType<import('./postgres.mjs').openPostgres>>} postgres
  * @param {{ rounds: number, forMs: number }} options
@@ -14,17 +16,21 @@ export async function compare(postgres, { rounds, forMs }, /** @type {(line: str
   const acta = await startActa(await postgres.database('acta'));
   /** @type {Record<'raw' | 'sdk' | 'acta', Record<string, number>[]>} */
   const taken = { raw: [], sdk: [], acta: [] };
+  /** @type {Record<'sdk' | 'acta', Record<string, number>> | undefined} */
+  let analyzed;
   try {
     for (const server of [sdk, acta]) await load(server, { warmUpMs: 0, forMs: 3_000 }, postgres.postmaster);
     for (let round = 1; round <= rounds; round += 1) {
       const span = { warmUpMs: 1_000, forMs };
-      await postgres.analyze();
       taken.raw.push(await rawInserts(rawUrl, { ...span, warmUpMs: 500 }));
       taken.sdk.push(await load(sdk, span, postgres.postmaster));
       taken.acta.push(await load(acta, span, postgres.postmaster));
       const rates = Object.entries(taken).map(([peer, all]) => `${peer} ${all.at(-1)?.perSecond.toFixed(0)}/s`);
       log(`round ${round} of ${rounds}: ${rates.join(', ')}`);
     }
+    await postgres.analyze();
+    const span = { warmUpMs: 1_000, forMs };
+    analyzed = { sdk: await load(sdk, span, postgres.postmaster), acta: await load(acta, span, postgres.postmaster) };
   } finally {
     await Promise.all([sdk.stop(), acta.stop()]);
   }
@@ -37,6 +43,7 @@ export async function compare(postgres, { rounds, forMs }, /** @type {(line: str
     // Of rates of the same round.
     actaToSdk: over('sdk'),
     actaToRaw: over('raw'),
+    analyzed,
     p99ToP50: median(taken.acta.map(({ p99, p50 }) => p99 / p50)),
   };
 }
