@@ -51,6 +51,7 @@ export class TaskWakeups {
   private pending = new Map<string, Wire>();
   private client: pg.Client | null = null;
   private flushTimer: NodeJS.Timeout | null = null;
+  private flushedAt = 0;
   private pollTimer: NodeJS.Timeout | null = null;
   private reconnectTimer: NodeJS.Timeout | null = null;
   private flushing: Promise<void> = Promise.resolve();
@@ -85,7 +86,8 @@ export class TaskWakeups {
       queuedFor ?? before?.[3] ?? null,
       pushes ? 1 : (before?.[4] ?? 0),
     ]);
-    this.flushTimer ??= setTimeout(() => void this.flush(), COALESCE_MS);
+    // The first change after a pause goes at once; what follows it closely is gathered.
+    this.flushTimer ??= setTimeout(() => void this.flush(), Math.max(0, this.flushedAt + COALESCE_MS - Date.now()));
   }
 
   /** Changes of one task from now on; may repeat a version, and may skip one (the log has them all). */
@@ -124,6 +126,7 @@ export class TaskWakeups {
   /** One at a time: what is published meanwhile goes with the next. */
   private flush(): Promise<void> {
     this.flushTimer = null;
+    this.flushedAt = Date.now();
     this.flushing = this.flushing.then(async () => {
       const { client } = this;
       const changes = [...this.pending.values()];
