@@ -4,9 +4,9 @@ import {
   type PushSenderOptions,
   PushSigner,
   PushUpdates,
-  type Resolver,
   WebhookClient,
 } from '@app/delivery';
+import type { Resolver } from '@app/network';
 import { PushPolicy } from '@app/tasks';
 import { v03, v1 } from '@app/wire';
 import type { Replica } from './acta.js';

@@ -1,15 +1,18 @@
-import { isIP } from 'node:net';
 import { DomainError, invalidField } from '@app/domain';
+import { TargetRules } from '@app/network';
 import type { WebhookTarget } from '@app/storage';
-import { specialAddress } from './address-rules.js';
 
 /** Whether webhooks are told of tasks, and where they may be. */
 export class PushPolicy {
+  readonly targets: TargetRules;
+
   constructor(
     private readonly offered: boolean,
     /** http, and addresses that are not public. */
-    readonly allowPrivate: boolean,
-  ) {}
+    allowPrivate: boolean,
+  ) {
+    this.targets = new TargetRules(allowPrivate);
+  }
 
   /** Errors: PushNotificationNotSupported. */
   requireOffered(): void {
@@ -22,7 +25,7 @@ export class PushPolicy {
    * Errors: InvalidParameters.
    */
   check({ url, token, authentication }: WebhookTarget): void {
-    const problem = this.urlProblem(url);
+    const problem = this.targets.urlProblem(url);
     if (problem !== null) throw invalidField('url', problem);
     const headers = [
       ['token', token],
@@ -35,24 +38,4 @@ export class PushPolicy {
       }
     }
   }
-
-  /** Why this URL may not be told, as far as the URL itself shows it; null when it may. */
-  urlProblem(url: string): string | null {
-    const { protocol, username, password, hostname } = new URL(url);
-    if (protocol !== 'https:' && !(this.allowPrivate && protocol === 'http:')) return 'must be an https URL';
-    if (`${username}${password}` !== '') return 'must not contain credentials; use the authentication field';
-    const host = hostOf(hostname);
-    if (isIP(host) !== 0) return this.addressProblem(host);
-    if (!this.allowPrivate && /(^|\.)localhost\.?$/.test(host)) return 'is a loopback address, which is not allowed';
-    return null;
-  }
-
-  /** Why no connection is made to this address; null when it may be. */
-  addressProblem(address: string): string | null {
-    const special = this.allowPrivate ? null : specialAddress(address);
-    return special === null ? null : `is ${special} address (${address}), which is not allowed`;
-  }
 }
-
-/** A URL's host as names and addresses are looked up: IPv6 without its brackets. */
-export const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');

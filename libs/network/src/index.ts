@@ -1,0 +1,3 @@
+export * from './address-rules.js';
+export * from './target-addresses.js';
+export * from './target-rules.js';
