@@ -2,13 +2,14 @@
 const ARROWS = {
   domain: [],
   config: [],
+  network: [],
   wire: ['domain'],
   storage: ['domain'],
   access: ['domain', 'storage', 'config'],
-  tasks: ['domain', 'storage', 'access'],
-  execution: ['domain', 'storage', 'tasks'],
-  delivery: ['domain', 'storage', 'access', 'tasks', 'wire'],
-  client: ['domain', 'wire'],
+  tasks: ['domain', 'network', 'storage', 'access'],
+  execution: ['domain', 'storage', 'tasks', 'client'],
+  delivery: ['domain', 'network', 'storage', 'access', 'tasks', 'wire'],
+  client: ['domain', 'network', 'wire'],
 };
 
 const rooms = Object.keys(ARROWS);

@@ -1,11 +1,4 @@
-import {
-  PushOutbox,
-  PushSender,
-  type PushSenderOptions,
-  PushSigner,
-  PushUpdates,
-  WebhookClient,
-} from '@app/delivery';
+import { PushOutbox, PushSender, type PushSenderOptions, PushSigner, PushUpdates, WebhookClient } from '@app/delivery';
 import type { Resolver } from '@app/network';
 import { PushPolicy } from '@app/tasks';
 import { v03, v1 } from '@app/wire';
