@@ -11,6 +11,10 @@ export function requireShowable(output: RunOutput, taskId: string): void {
   if (output.type === 'artifact' && !isPrintableId(output.artifactId)) {
     throw breaks(`an artifact id must have 1 to ${BOUNDS.idLength} printable characters`);
   }
+  const { upstream } = output.type === 'status' ? output : {};
+  if (upstream !== undefined && !Object.values(upstream).every(isPrintableId)) {
+    throw breaks(`ids of an upstream task must have 1 to ${BOUNDS.idLength} printable characters`);
+  }
   switch (contentProblem(contentOf(output))) {
     case 'malformed':
       throw breaks(`${output.type}: there must be parts, each with exactly one of text, raw, url and data`);

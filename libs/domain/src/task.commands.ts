@@ -1,5 +1,5 @@
 import type { ArtifactContent, Message } from './content.js';
-import type { LossReason } from './task.events.js';
+import type { LossReason, UpstreamTask } from './task.events.js';
 
 /** A run taken in the same breath as the message that it answers. */
 export interface Claim {
@@ -16,7 +16,7 @@ export interface Fence {
 
 /** What an agent does, in the order in which it did it. */
 export type RunOutput =
-  | { readonly type: 'status'; readonly message?: Message }
+  | { readonly type: 'status'; readonly message?: Message; readonly upstream?: UpstreamTask }
   | {
       readonly type: 'artifact';
       readonly artifactId: string;

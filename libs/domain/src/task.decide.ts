@@ -196,8 +196,10 @@ function recordOutput(
   requireShowable(output, taskId);
   const nextTurn = state.clientMessages.lastVersion > readThrough;
   switch (output.type) {
-    case 'status':
-      return [agentSaid('StatusReported', run, output.message)];
+    case 'status': {
+      const { message, upstream } = output;
+      return [agentSaid('StatusReported', upstream === undefined ? run : { ...run, upstream }, message)];
+    }
     case 'artifact':
       return [published(state, taskId, output, run)];
     case 'input-required':

@@ -1,4 +1,4 @@
-import { describe, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { given } from '../../../test/support/decider-spec.js';
 import {
   agentSays,
@@ -190,6 +190,32 @@ describe('RecordRun', () => {
     given(RUNNING)
       .when(record([{ type: 'complete' }, { type: 'status' }]))
       .then('Fenced');
+  });
+
+  it('records where another agent does the work, and keeps it through runs and turns', () => {
+    const upstream = { taskId: 'theirs', contextId: 'their context', messageId: 'sent' };
+    const attached: TaskEvent = { type: 'StatusReported', facts: { ...run, upstream } };
+    given(RUNNING)
+      .when(record([{ type: 'status', message, upstream }]))
+      .then([{ ...attached, content: { message } }]);
+    const lost: TaskEvent = { type: 'RunLost', facts: { runId: 'run-1', reason: 'lease-expired' } };
+    const reported: TaskEvent = { type: 'StatusReported', facts: run };
+    for (const later of [[], [reported], [lost], [ASKED]]) {
+      expect(given([...RUNNING, attached, ...later]).state?.upstream).toEqual(upstream);
+    }
+    expect(given(RUNNING).state).not.toHaveProperty('upstream');
+    const newer = { ...upstream, messageId: 'sent later' };
+    expect(given([...RUNNING, attached, { ...attached, facts: { ...run, upstream: newer } }]).state?.upstream).toEqual(
+      newer,
+    );
+  });
+
+  it('refuses ids of an upstream task that no database could hold', () => {
+    for (const taskId of ['', 'nul \0 in it', 'x'.repeat(BOUNDS.idLength + 1)]) {
+      given(RUNNING)
+        .when(record([{ type: 'status', upstream: { taskId, contextId: 'c', messageId: 'm' } }]))
+        .then('InvalidAgentResponse');
+    }
   });
 
   // F14

@@ -18,7 +18,11 @@ export interface TaskEventFacts {
     dispatcherGeneration: number;
     worker: string;
   };
-  StatusReported: RunFacts & AgentMessageFacts;
+  StatusReported: RunFacts &
+    AgentMessageFacts & {
+      /** Where the work is done from here on, when another agent does it. */
+      upstream?: UpstreamTask;
+    };
   ArtifactPublished: RunFacts & {
     artifactId: string;
     /** Adds to the artifact that this run started; otherwise it starts it, or starts it anew. */
@@ -43,6 +47,14 @@ export interface TaskEventFacts {
   /** A webhook hears of what comes after. The same id again replaces it. */
   PushConfigSet: { configId: string; protocolVersion: string };
   PushConfigDeleted: { configId: string };
+}
+
+/** The task of another agent that does the work of this one. Its ids are that agent's. */
+export interface UpstreamTask {
+  readonly taskId: string;
+  readonly contextId: string;
+  /** Id under which the newest message that it has was sent to it. */
+  readonly messageId: string;
 }
 
 interface RunFacts {

@@ -1,4 +1,4 @@
-import type { EventPlace, TaskEvent } from './task.events.js';
+import type { EventPlace, TaskEvent, UpstreamTask } from './task.events.js';
 
 export type TaskStatus =
   | 'submitted'
@@ -57,6 +57,8 @@ export interface TaskState {
   readonly answered: boolean;
   readonly clientMessages: { readonly count: number; readonly bytes: number; readonly lastVersion: number };
   readonly cancelDeadline: string | null;
+  /** Where another agent does the work: runs and turns that follow go on there. Absent until that agent has named it. */
+  readonly upstream?: UpstreamTask;
   /** Ids of its webhooks; absent when there are none. */
   readonly pushConfigs?: readonly string[];
 }
@@ -142,8 +144,11 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
         },
       };
     }
-    case 'StatusReported':
-      return { ...status('working', event.facts.messageId), answered: true, run: wrote(event.facts.seq) };
+    case 'StatusReported': {
+      const { messageId, seq, upstream } = event.facts;
+      const reported = { ...status('working', messageId), answered: true, run: wrote(seq) };
+      return upstream === undefined ? reported : { ...reported, upstream };
+    }
     case 'ArtifactPublished': {
       const { artifactId, append, seq } = event.facts;
       const started = state.run?.artifacts ?? [];
