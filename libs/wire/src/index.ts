@@ -1,3 +1,4 @@
+export type * from './client-codec.js';
 export type { A2aCodec } from './codec.js';
 export {
   interfacesAt,

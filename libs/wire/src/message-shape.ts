@@ -8,32 +8,43 @@ export interface AddressedMessage {
   readonly contextId?: string;
 }
 
-/** What differs between the versions: the word for the client's role, and the parts. */
-interface Dialect {
+/** What differs between the versions: the words for the roles, and the parts. */
+export interface Dialect {
   readonly spelling: Spelling;
   readonly userRole: string;
+  /** Absent where agents do not speak: in what a client sends. */
+  readonly agentRole?: string;
   /** Where the parts are, `parts` if nothing else is said. */
   readonly partsName?: string;
   decodePart(source: Json, message: ObjectReader, name: string): Part;
 }
 
-/** Reads the `message` of a send; around its parts, both versions have the same fields. What is wrong goes to `violations`. */
-export function readMessage(source: Json | undefined, violations: Violations, dialect: Dialect): AddressedMessage {
+/** Reads a message; around its parts, both versions have the same fields. What is wrong goes to `violations`. */
+export function readMessage(
+  source: Json | undefined,
+  violations: Violations,
+  dialect: Dialect,
+  path = 'message',
+): AddressedMessage {
   if (!isObject(source)) {
-    violations.add('message', source === undefined || source === null ? 'is required' : 'must be an object');
+    violations.add(path, source === undefined || source === null ? 'is required' : 'must be an object');
     return { message: { messageId: '', role: 'user', parts: [] } };
   }
-  const reader = new ObjectReader(source, 'message', violations, dialect.spelling);
+  const reader = new ObjectReader(source, path, violations, dialect.spelling);
   const messageId = reader.requiredId('messageId');
   const role = reader.raw('role');
   if (role === undefined || role === '') reader.wrong('role', 'is required');
-  else if (role !== dialect.userRole) reader.wrong('role', `must be ${dialect.userRole} in a message to an agent`);
+  else if (dialect.agentRole === undefined) {
+    if (role !== dialect.userRole) reader.wrong('role', `must be ${dialect.userRole} in a message to an agent`);
+  } else if (role !== dialect.userRole && role !== dialect.agentRole) {
+    reader.wrong('role', `must be ${dialect.userRole} or ${dialect.agentRole}`);
+  }
   const taskId = reader.id('taskId');
   const contextId = reader.id('contextId');
   return {
     message: withoutAbsent({
       messageId,
-      role: 'user',
+      role: role === dialect.agentRole && role !== undefined ? 'agent' : 'user',
       parts: readParts(reader, dialect),
       metadata: reader.object('metadata'),
       extensions: reader.strings('extensions', uriProblem),
@@ -44,7 +55,7 @@ export function readMessage(source: Json | undefined, violations: Violations, di
   };
 }
 
-function readParts(message: ObjectReader, dialect: Dialect): Part[] {
+export function readParts(message: ObjectReader, dialect: Dialect): Part[] {
   const { partsName = 'parts' } = dialect;
   const parts = message.raw(partsName);
   if (parts === undefined || (Array.isArray(parts) && parts.length === 0)) {

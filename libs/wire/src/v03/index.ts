@@ -5,6 +5,8 @@ import { http } from './http-json.js';
 import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';
 
+export { client } from './client.codec.js';
+
 /** A2A v0.3. */
 export const codec: A2aCodec = {
   version: '0.3',

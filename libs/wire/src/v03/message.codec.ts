@@ -12,7 +12,7 @@ export function decodeMessage(source: Json | undefined, violations: Violations):
 }
 
 /** `taskId` is left out for a bare reply, which belongs to no task. */
-export function encodeMessage(message: Message, ids: { contextId: string; taskId?: string }): JsonObject {
+export function encodeMessage(message: Message, ids: { contextId?: string; taskId?: string }): JsonObject {
   const { messageId, role, parts, ...rest } = message;
   return { kind: 'message', messageId, ...ids, role, parts: parts.map(encodePart), ...writeShared(rest) };
 }

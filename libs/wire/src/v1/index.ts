@@ -5,6 +5,8 @@ import { http } from './http.js';
 import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';
 
+export { client } from './client.codec.js';
+
 /** A2A v1.0. */
 export const codec: A2aCodec = {
   version: '1.0',

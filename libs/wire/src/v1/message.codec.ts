@@ -46,7 +46,7 @@ function decodeContent(content: (typeof CONTENT)[number] | undefined, reader: Ob
 const ROLES = { user: 'ROLE_USER', agent: 'ROLE_AGENT' } as const;
 
 /** `taskId` is left out for a bare reply, which belongs to no task. */
-export function encodeMessage(message: Message, ids: { contextId: string; taskId?: string }): JsonObject {
+export function encodeMessage(message: Message, ids: { contextId?: string; taskId?: string }): JsonObject {
   const { messageId, role, parts, ...rest } = message;
   return { messageId, ...ids, role: ROLES[role], parts: parts.map(encodePart), ...writeShared(rest) };
 }
