@@ -46,6 +46,8 @@ export class Database {
     } as pg.PoolConfig);
     // An idle connection that the server closes must not end the process.
     this.pool.on('error', (error) => options.onError?.(error));
+    // Nor must one that breaks while it is lent out, when the pool does not listen: whoever has it is told by its query.
+    this.pool.on('connect', (client) => client.on('error', () => undefined));
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
   }
 
