@@ -56,6 +56,7 @@ export class ServerModule {
           leaseMs,
           concurrency: workerConcurrency,
           retry: { attempts: maxAttempts, backoffMs: RETRY_BACKOFF_MS },
+          runningPerTenant: config.tenantMaxRunning,
           drainMs: DRAIN_MS,
         }),
       ],

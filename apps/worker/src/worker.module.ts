@@ -33,6 +33,7 @@ export class WorkerModule {
           leaseMs,
           concurrency: workerConcurrency,
           retry: { attempts: maxAttempts, backoffMs: RETRY_BACKOFF_MS },
+          runningPerTenant: config.tenantMaxRunning,
           drainMs: DRAIN_MS,
         }),
       ],

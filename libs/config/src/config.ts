@@ -50,6 +50,8 @@ export interface Config {
   readonly workerConcurrency: number;
   /** Tasks of one tenant that may wait for a worker. */
   readonly tenantMaxQueued: number;
+  /** Runs of one tenant at a time, in all processes together. 0: no limit. */
+  readonly tenantMaxRunning: number;
   readonly leaseMs: number;
   readonly maxAttempts: number;
   readonly cancelGraceMs: number;
@@ -87,6 +89,7 @@ const KNOWN = [
   'ACTA_SECRET_KEY',
   'ACTA_SECRET_KEY_FILE',
   'ACTA_TENANT_MAX_QUEUED',
+  'ACTA_TENANT_MAX_RUNNING',
   'ACTA_TLS_CERT',
   'ACTA_TLS_KEY',
   'ACTA_TOKEN',
@@ -121,6 +124,7 @@ export function readConfig(env: Environment = process.env): Config {
     demoFaults: read.flag('ACTA_DEMO_FAULTS'),
     workerConcurrency: read.integer('ACTA_WORKER_CONCURRENCY', 16, [0, 1_024]),
     tenantMaxQueued: read.integer('ACTA_TENANT_MAX_QUEUED', 10_000, [1, 10_000_000]),
+    tenantMaxRunning: read.integer('ACTA_TENANT_MAX_RUNNING', 0, [0, 1_000_000]),
     leaseMs: read.integer('ACTA_LEASE_MS', 30_000, [100, 3_600_000]),
     maxAttempts: read.integer('ACTA_MAX_ATTEMPTS', 5, [1, 100]),
     cancelGraceMs: read.integer('ACTA_CANCEL_GRACE_MS', 5_000, [0, 600_000]),

@@ -45,6 +45,7 @@ describe('the environment', () => {
       pushAllowPrivate: false,
       rateLimit: 5_000,
       tenantMaxQueued: 10_000,
+      tenantMaxRunning: 0,
       oidc: null,
       logLevel: 'info',
     });

@@ -18,6 +18,8 @@ import { Worker, type WorkerOptions } from './worker.js';
 export interface ExecutionOptions extends WorkerOptions {
   readonly agents: Agents;
   readonly retry: RetryPolicy;
+  /** Runs of one tenant at a time; 0: no limit. */
+  readonly runningPerTenant: number;
   /** How long live runs may go on after the order to stop. */
   readonly drainMs: number;
 }
@@ -30,6 +32,7 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
   constructor(
     private readonly worker: Worker,
     private readonly reaper: LeaseReaper,
+    private readonly remote: RemoteRuns,
     @Inject(OPTIONS) private readonly options: ExecutionOptions,
   ) {}
 
@@ -45,7 +48,11 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
         { provide: OPTIONS, useValue: options },
         { provide: Agents, useValue: agents },
         { provide: AgentDirectory, useValue: agents },
-        { provide: RunQueue, inject: [EventLog], useFactory: (log: EventLog) => new RunQueue(log) },
+        {
+          provide: RunQueue,
+          inject: [EventLog],
+          useFactory: (log: EventLog) => new RunQueue(log, options.runningPerTenant),
+        },
         {
           provide: Worker,
           inject: [TaskStreams, TaskReader, ServerSecret, RunQueue],
@@ -76,6 +83,7 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   async onModuleDestroy(): Promise<void> {
+    this.remote.stop();
     await this.reaper.stop();
     await this.worker.stop(this.options.drainMs);
   }

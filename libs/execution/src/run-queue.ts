@@ -17,9 +17,10 @@ interface HeadRow {
 }
 
 /**
- * Waiting work of these agents, fair between tenants: each tenant's oldest come first, then each one's second oldest, so
- * that a tenant with ten thousand tasks delays another's single task by one claim. The recursion steps from tenant to
- * tenant along the index instead of reading every waiting row.
+ * Waiting work of these agents, fair between tenants: each tenant's oldest come first, then each one's second oldest, and
+ * the turn passes from tenant to tenant ($3 had the last one), so that a tenant with ten thousand tasks delays another's
+ * single task by one claim, also of workers with a single slot. (By age alone, whoever queued first would have every one
+ * of their claims.) The recursion steps from tenant to tenant along the index instead of reading every waiting row.
  */
 const WAITING: NamedStatement = {
   name: 'waiting_runs',
@@ -30,19 +31,19 @@ const WAITING: NamedStatement = {
               order by q.tenant_id limit 1)
       from tenants t where t.tenant_id is not null
     ), candidates as materialized (
-      select q.tenant_id, q.task_id, q.nth
+      select q.tenant_id, q.task_id, q.nth, q.tenant_id <= $3 as served
       from tenants t cross join lateral (
-        select tenant_id, task_id, queued_at, row_number() over (order by queued_at) as nth
+        select tenant_id, task_id, row_number() over (order by queued_at) as nth
         from run_queue
         where run_id is null and tenant_id = t.tenant_id and agent = any($1)
           and (not_before is null or not_before <= clock_timestamp())
         order by queued_at limit $2 * 2
       ) q
-      order by q.nth, q.queued_at limit $2 * 2
+      order by q.nth, served, q.tenant_id limit $2 * 2
     )
     select r.tenant_id, r.task_id
     from candidates c join run_queue r on r.tenant_id = c.tenant_id and r.task_id = c.task_id
-    where r.run_id is null order by c.nth limit $2 for update of r skip locked`,
+    where r.run_id is null order by c.nth, c.served, c.tenant_id limit $2 for update of r skip locked`,
 };
 
 /** What a remote worker may take: of its own tenant, agents and rings. */
@@ -53,6 +54,61 @@ const WAITING_FOR: NamedStatement = {
       and (not_before is null or not_before <= clock_timestamp())
     order by queued_at limit $4 for update skip locked`,
 };
+
+/**
+ * Tenants with waiting work and room for more of it, whose turn is next first, as far as no other claim is at the same
+ * tenant. From here to the end of the transaction nobody else starts runs of theirs: a count that is read after it stays true.
+ */
+const LOCK_TENANTS: NamedStatement = {
+  name: 'lock_tenants',
+  text: `with recursive tenants as (
+      (select tenant_id from run_queue where run_id is null order by tenant_id limit 1)
+      union all
+      select (select q.tenant_id from run_queue q where q.run_id is null and q.tenant_id > t.tenant_id
+              order by q.tenant_id limit 1)
+      from tenants t where t.tenant_id is not null
+    ), open as materialized (
+      select t.tenant_id
+      from tenants t
+      where exists (
+          select from run_queue q
+          where q.run_id is null and q.tenant_id = t.tenant_id and q.agent = any($1)
+            and (q.not_before is null or q.not_before <= clock_timestamp()))
+        and (select count(*) from run_queue r where r.run_id is not null and r.tenant_id = t.tenant_id) < $4
+      order by t.tenant_id <= $3, t.tenant_id limit $2 * 2
+    )
+    select tenant_id from open where pg_try_advisory_xact_lock($5, hashtext(tenant_id))`,
+};
+
+/** The same for one tenant, once any other claim at it is over. */
+const LOCK_TENANT: NamedStatement = {
+  name: 'lock_tenant',
+  text: 'select pg_advisory_xact_lock($2, hashtext($1))',
+};
+
+/** Waiting work of locked tenants, fair between them, and of each no more than it has room for. */
+const WAITING_WITHIN: NamedStatement = {
+  name: 'waiting_runs_within',
+  text: `with candidates as materialized (
+      select q.tenant_id, q.task_id, q.nth, q.tenant_id <= $3 as served
+      from unnest($4::text[]) as t (tenant_id) cross join lateral (
+        select tenant_id, task_id, row_number() over (order by queued_at) as nth
+        from run_queue
+        where run_id is null and tenant_id = t.tenant_id and agent = any($1)
+          and ($6::text[] is null or ring = any($6))
+          and (not_before is null or not_before <= clock_timestamp())
+        order by queued_at limit $2
+      ) q
+      where q.nth <= $5 - (select count(*) from run_queue r where r.run_id is not null and r.tenant_id = t.tenant_id)
+      order by q.nth, served, q.tenant_id limit $2
+    )
+    select r.tenant_id, r.task_id
+    from candidates c join run_queue r on r.tenant_id = c.tenant_id and r.task_id = c.task_id
+    where r.run_id is null order by c.nth, c.served, c.tenant_id for update of r skip locked`,
+};
+
+/** Class of the advisory locks above; their second half is a hash of the tenant. */
+const TENANT_LOCK = 0x61637461;
 
 const EXPIRED: NamedStatement = {
   name: 'expired_runs',
@@ -88,18 +144,46 @@ const HEARTBEAT: NamedStatement = {
 
 /** The work that waits, and the leases on the work that is under way. Leases are kept by the database's clock alone. */
 export class RunQueue {
-  constructor(private readonly log: EventLog) {}
+  /** The tenant whose turn was last. */
+  private served = '';
 
-  waiting(agents: readonly string[], limit: number, executor: Executor): Promise<LockedTask[]> {
-    return this.locked(WAITING, [agents, limit], executor);
+  /** `runningPerTenant`: runs of one tenant at a time, of all workers together; 0: as many as there are workers for. */
+  constructor(
+    private readonly log: EventLog,
+    private readonly runningPerTenant = 0,
+  ) {}
+
+  /** Runs are counted where they are claimed: none may be started past the queue. */
+  get limitsTenants(): boolean {
+    return this.runningPerTenant > 0;
   }
 
-  waitingFor(
+  async waiting(agents: readonly string[], limit: number, executor: Executor): Promise<LockedTask[]> {
+    const found = await (this.limitsTenants
+      ? this.waitingWithin(agents, limit, executor)
+      : this.locked(WAITING, [agents, limit, this.served], executor));
+    this.served = found.at(-1)?.tenantId ?? this.served;
+    return found;
+  }
+
+  async waitingFor(
     worker: { readonly tenantId: string; readonly agents: readonly string[]; readonly rings: readonly string[] },
     limit: number,
     executor: Executor,
   ): Promise<LockedTask[]> {
-    return this.locked(WAITING_FOR, [worker.tenantId, worker.agents, worker.rings, limit], executor);
+    const { tenantId, agents, rings } = worker;
+    if (!this.limitsTenants) return this.locked(WAITING_FOR, [tenantId, agents, rings, limit], executor);
+    await this.log.database.run(LOCK_TENANT, [tenantId, TENANT_LOCK], executor);
+    return this.locked(WAITING_WITHIN, [agents, limit, '', [tenantId], this.runningPerTenant, rings], executor);
+  }
+
+  private async waitingWithin(agents: readonly string[], limit: number, executor: Executor): Promise<LockedTask[]> {
+    const { served, runningPerTenant } = this;
+    const values = [agents, limit, served, runningPerTenant, TENANT_LOCK];
+    const rows = await this.log.database.run<{ tenant_id: string }>(LOCK_TENANTS, values, executor);
+    if (rows.length === 0) return [];
+    const tenants = rows.map((row) => row.tenant_id);
+    return this.locked(WAITING_WITHIN, [agents, limit, served, tenants, runningPerTenant, null], executor);
   }
 
   expired(limit: number, executor: Executor): Promise<LockedTask[]> {

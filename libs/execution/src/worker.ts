@@ -70,7 +70,8 @@ export class Worker extends RunSlots {
   }
 
   override reserve(agent: string): RunSlot | null {
-    if (this.draining || !this.agents.runnable().some(({ name }) => name === agent)) return null;
+    if (this.draining || this.queue.limitsTenants) return null;
+    if (!this.agents.runnable().some(({ name }) => name === agent)) return null;
     // While others wait in the queue, what comes now waits behind them.
     if (this.backlog.has(agent) || this.free(agent) < 1) {
       this.backlog.add(agent);
@@ -172,7 +173,8 @@ export class Worker extends RunSlots {
       this.occupy(agent, -1);
       if (this.runs.size === 0) for (const wake of this.idle.splice(0)) wake();
       // A slot is free: whatever waits for one needs no further wake-up.
-      if (!this.draining && (this.again || this.backlog.size > 0 || this.free(agent) === 1)) this.lookForWork();
+      const more = this.again || this.backlog.size > 0 || this.free(agent) === 1 || this.queue.limitsTenants;
+      if (!this.draining && more) this.lookForWork();
     });
   }
 

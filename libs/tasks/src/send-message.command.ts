@@ -11,7 +11,7 @@ import {
   taskNotFound,
   type AgentProfile,
 } from '@app/domain';
-import { ServerSecret, type StreamHead } from '@app/storage';
+import { type Receipt, ServerSecret, type StreamHead } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import canonicalize from 'canonicalize';
 import { requireAcceptedParts } from './accepted-modes.js';
@@ -51,7 +51,8 @@ export interface SentMessage {
  * Takes in a message: a new task, one more message of a task, or an exact replay of a message that was taken in before.
  *
  * Errors: InvalidParameters (ring, context, reused messageId with other content, history full), TaskNotFound, TaskEnded,
- * ContentTypeNotSupported, PushNotificationNotSupported. Nothing is stored then.
+ * ContentTypeNotSupported, PushNotificationNotSupported, Forbidden (a worker), Overloaded (too much waits). Nothing is
+ * stored then.
  */
 export class SendMessage extends Command<SentMessage> {
   constructor(
@@ -75,6 +76,9 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
   ) {}
 
   async execute({ principal, request }: SendMessage): Promise<SentMessage> {
+    if (principal.role === 'worker') {
+      throw new DomainError('Forbidden', 'a worker key runs tasks and sends none: send with a key of a member', {});
+    }
     if (request.push !== undefined) {
       this.push.requireOffered();
       this.push.check(webhookOf(request.push));
@@ -144,7 +148,10 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
   ): Promise<SentMessage> {
     const { tenantId, taskId } = envelope;
     const slot = this.slots.reserve(agent.name);
-    if (slot === null && head === null) await this.admission.requireRoom(tenantId);
+    if (slot === null && head === null) {
+      const receipt = await this.admit(envelope);
+      if (receipt !== null) return this.replay(envelope, receipt);
+    }
     const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
     try {
       const applied = await this.streams.apply(envelope, command(slot === null ? {} : { claim: slot.claim }), head);
@@ -164,6 +171,18 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       slot?.release();
       follower.close();
       throw error;
+    }
+  }
+
+  /** A full queue takes nothing new. What it took before is answered: then the receipt of that. Errors: Overloaded. */
+  private async admit({ tenantId, taskId, receipt }: CommandEnvelope): Promise<Receipt | null> {
+    try {
+      await this.admission.requireRoom(tenantId);
+      return null;
+    } catch (full) {
+      const known = receipt === undefined ? null : await this.streams.log.head(tenantId, taskId, receipt);
+      if (known === null || known.receipt === null) throw full;
+      return known.receipt;
     }
   }
 
