@@ -12,5 +12,6 @@ export * from './secret.js';
 export * from './storage-error.js';
 export * from './task-wakeups.js';
 export * from './storage.module.js';
+export * from './unavailable.js';
 export * from './webhook-cipher.js';
 export * from './verify-chains.js';

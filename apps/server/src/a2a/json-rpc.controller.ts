@@ -1,7 +1,6 @@
 import { DomainError, type JsonObject } from '@app/domain';
 import {
   type A2aCodec,
-  asDomainError,
   encodeFailure,
   encodeResult,
   jsonRpcStatus,
@@ -15,7 +14,7 @@ import {
 import { Controller, Logger, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { bytesOf, type EdgeRequest } from '../edge/caller.js';
-import { reportInternal } from '../edge/error.filter.js';
+import { refusalOf } from '../edge/error.filter.js';
 import { codecOf, codecToRefuseIn, describeRefusal } from '../edge/surfaces.js';
 import { SseStreams } from '../edge/sse-streams.js';
 import { A2aOperations, isStream } from './a2a-operations.js';
@@ -40,8 +39,7 @@ export class JsonRpcController {
       if ('error' in call) throw call.error;
       await this.answer(codecOf(request), call, request, reply);
     } catch (thrown) {
-      const error = asDomainError(thrown);
-      if (error.kind === 'Internal') reportInternal(this.logger, thrown, request);
+      const error = refusalOf(this.logger, thrown, request);
       describeRefusal(reply, error);
       respond(reply, jsonRpcStatus(error), encodeFailure(id, codecToRefuseIn(request).rpcError(error)));
     }

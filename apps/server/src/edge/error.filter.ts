@@ -1,4 +1,5 @@
 import { DomainError } from '@app/domain';
+import { isUnavailable } from '@app/storage';
 import { asDomainError } from '@app/wire';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -13,22 +14,29 @@ export class ErrorFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<EdgeRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    const error = domainErrorOf(thrown);
-    if (error.kind === 'Internal') reportInternal(this.logger, thrown, request);
-    answerOn(request, reply, error);
+    answerOn(request, reply, refusalOf(this.logger, thrown, request));
   }
 }
 
-/** The log has what the client is not told; never what was in the request. */
-export function reportInternal(logger: Logger, thrown: unknown, request: { id: unknown }): void {
-  if (thrown instanceof ClientGone) return;
+/** The error to answer with. The log has what the client is not told; never what was in the request. */
+export function refusalOf(logger: Logger, thrown: unknown, request: { id: unknown }): DomainError {
+  const error = domainErrorOf(thrown);
+  if (thrown === error || thrown instanceof ClientGone) return error;
   const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown));
-  logger.error({ requestId: request.id, error: `${name}: ${message}`, stack });
+  if (error.kind === 'Internal') logger.error({ requestId: request.id, error: `${name}: ${message}`, stack });
+  if (error.kind === 'Overloaded') logger.warn({ requestId: request.id, error: `${name}: ${message}` });
+  return error;
 }
 
 /** Nest throws for routes that do not exist, Fastify for requests that it cannot read; both have a status. */
 export function domainErrorOf(thrown: unknown): DomainError {
   if (thrown instanceof DomainError) return thrown;
+  if (isUnavailable(thrown)) {
+    // Whatever came of it: a message that is sent again under its own id is taken in once.
+    return new DomainError('Overloaded', 'the database cannot be asked at the moment; try again', {
+      retryAfterSeconds: 1,
+    });
+  }
   const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: number }).statusCode;
   if (status === 404) return new DomainError('MethodNotFound', 'there is nothing at this path', { method: '' });
   if (status === 413) return new DomainError('PayloadTooLarge', 'the body is too large', { limit: 0 });

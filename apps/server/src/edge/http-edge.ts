@@ -5,6 +5,7 @@ import { BOUNDS, DomainError, type Principal } from '@app/domain';
 import { asDomainError, checkMediaType } from '@app/wire';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { EdgeRequest } from './caller.js';
+import { domainErrorOf } from './error.filter.js';
 import { answerOn, isMetrics, isPublic, mediaTypesOf } from './surfaces.js';
 
 /**
@@ -32,7 +33,7 @@ export function guardEdge(
       });
       requireToken(request.principal);
     } catch (error) {
-      refuse(request, reply, asDomainError(error));
+      refuse(request, reply, domainErrorOf(error));
     }
   });
   fastify.removeAllContentTypeParsers();

@@ -1,0 +1,17 @@
+/**
+ * Classes of SQLSTATE with which a server says that it cannot now: connection, rolled back for others' sake, resources,
+ * prerequisites, stopping or starting, its own system; and that it has become a read-only standby.
+ */
+const CANNOT_NOW = /^(?:08|40|53|55|57|58)|^25006$/;
+const NETWORK =
+  /^(?:ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOENT|ENOTFOUND|EAI_AGAIN)$/;
+/** The driver's own words for connections that are gone, or could not be had in time; they have no code. */
+const GONE = /^(?:Connection terminated|Client (?:has encountered|was closed)|timeout exceeded when trying to connect)/;
+
+/** Whether this error says that the database could not be asked, and not that it was asked something wrong. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, message } = error as Error & { code?: string };
+  if (code === undefined) return GONE.test(message);
+  return 'severity' in error ? CANNOT_NOW.test(code) : NETWORK.test(code);
+}
