@@ -4,7 +4,6 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from '@jest/globals';
 
 export type Environment = Record<string, string | undefined>;
 
@@ -19,7 +18,8 @@ const living = new Set<ChildProcess>();
 const killAll = () => living.forEach((child) => child.kill('SIGKILL'));
 // Also when a test failed before it could stop what it had started, or when Jest itself gives up.
 process.on('exit', killAll);
-afterAll(killAll);
+// The fault suite starts processes without Jest.
+(globalThis as { afterAll?: (run: () => void) => void }).afterAll?.(killAll);
 
 /** One process of Acta, built and started as an operator would. */
 export class ActaProcess {

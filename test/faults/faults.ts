@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cut } from './database-proxy.js';
+import type { Fleet, Member } from './fleet.js';
+import { LEASE_MS } from './fleet.js';
+import type { LeaseWatch } from './lease-watch.js';
+import type { PostgresCluster } from './postgres-cluster.js';
+import type { Random } from './random.js';
+
+/** What a fault happens to. */
+export interface Field {
+  readonly fleet: Fleet;
+  readonly cluster: PostgresCluster;
+  readonly leases: LeaseWatch;
+  readonly random: Random;
+}
+
+export type FaultKind = keyof typeof FAULTS;
+
+/** Each resolves when it is over and what it broke is up again. */
+const FAULTS = {
+  'kill -9 a server': ({ fleet, random }: Field) => killed(random, random.pick(fleet.servers)),
+  'kill -9 a worker': ({ fleet, random }: Field) => killed(random, random.pick(fleet.workers)),
+  'kill -9 both': ({ fleet, random }: Field) => killed(random, random.pick(fleet.servers), random.pick(fleet.workers)),
+  'stop past the lease': ({ fleet, leases, random }: Field) => {
+    const member = random.pick(fleet.executors);
+    return member.alone(async () => {
+      member.signal('SIGSTOP');
+      await pastTheLease(member, leases, random);
+      member.signal('SIGCONT');
+    });
+  },
+  'network silent past the lease': ({ fleet, leases, random }: Field) => {
+    const member = random.pick(fleet.executors);
+    return member.alone(async () => {
+      member.proxy.hold();
+      await pastTheLease(member, leases, random);
+      member.proxy.letGo();
+    });
+  },
+  'Postgres restarted fast': ({ cluster, random }: Field) => restart(cluster, 'fast', random),
+  'Postgres crashed': ({ cluster, random }: Field) => restart(cluster, 'immediate', random),
+  'cut in a transaction': ({ fleet, random }: Field) => cut(random.pick(fleet.members), 'cut in a transaction', random),
+  'cut with an append': ({ fleet, random }: Field) => cut(random.pick(fleet.members), 'cut with an append', random),
+  'cut before the answer': ({ fleet, random }: Field) =>
+    cut(random.pick(fleet.members), 'cut before the answer', random),
+  'all connections cut': async ({ fleet }: Field) => {
+    for (const { proxy } of fleet.members) proxy.cutAll();
+  },
+  'clock set back': async ({ fleet, random }: Field) => {
+    const member = random.pick(fleet.workers);
+    await member.alone(async () => member.signal('SIGUSR2'));
+  },
+};
+
+const KINDS = Object.keys(FAULTS) as FaultKind[];
+const KILLS = KINDS.filter((kind) => kind.startsWith('kill'));
+/** Those after which a worker that was away still has something to say. */
+const LATE: readonly FaultKind[] = ['stop past the lease', 'network silent past the lease'];
+
+/** Moment in ms → fault; every storm has a kill. */
+export function faultsOf(random: Random, ms: number, breakFence: boolean): { at: number; kind: FaultKind }[] {
+  const count = random.between(5, 8);
+  const kinds = Array.from({ length: count }, (_, nth) => {
+    if (breakFence) return random.pick(LATE);
+    return random.pick(nth === 0 ? KILLS : KINDS);
+  });
+  return kinds
+    .map((kind) => ({ at: random.between(ms * 0.05, ms * 0.9), kind }))
+    .toSorted((one, other) => one.at - other.at);
+}
+
+export const inject = (kind: FaultKind, field: Field): Promise<void> => FAULTS[kind](field);
+
+async function killed(random: Random, ...members: Member[]): Promise<void> {
+  const downMs = random.between(0, 800);
+  await Promise.all(
+    members.map((member) =>
+      member.alone(async () => {
+        await member.crash();
+        await delay(downMs);
+        await member.start();
+      }),
+    ),
+  );
+}
+
+/** Sometimes only just, so that nobody has taken the runs back yet; sometimes long enough that others have done them. */
+async function pastTheLease(member: Member, leases: LeaseWatch, random: Random): Promise<void> {
+  await delay(random.between(100, 200));
+  await leases.over(member.pid, 2 * LEASE_MS);
+  await delay(random.chance(0.5) ? 0 : random.between(0, 2_000));
+}
+
+let restarting: Promise<void> = Promise.resolve();
+
+function restart(cluster: PostgresCluster, mode: 'fast' | 'immediate', random: Random): Promise<void> {
+  const downMs = random.between(0, 1_000);
+  restarting = restarting.then(() => cluster.restart(mode, downMs));
+  return restarting;
+}
+
+async function cut({ proxy }: Member, where: Cut, random: Random): Promise<void> {
+  proxy.arm(where, random.between(1, 6));
+}

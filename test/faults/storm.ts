@@ -1,0 +1,100 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Database, EventLog, ServerSecret } from '@app/storage';
+import { SECRET } from '../support/start-server.js';
+import { checkThroughApi } from './api-check.js';
+import { faultsOf, inject } from './faults.js';
+import { Fleet } from './fleet.js';
+import { removeFence } from './fence.js';
+import { Journal } from './journal.js';
+import { LeaseWatch } from './lease-watch.js';
+import { Load } from './load.js';
+import type { PostgresCluster } from './postgres-cluster.js';
+import { Random } from './random.js';
+import { checkDerived, checkPromises, readRecord } from './record-check.js';
+
+export interface StormOptions {
+  readonly seed: number;
+  /** Of load and faults; what comes before and after takes about as long again. */
+  readonly seconds: number;
+  /** Without the fence in the statement that appends: then the checks must find something. */
+  readonly breakFence?: boolean;
+}
+
+export interface StormReport {
+  readonly seed: number;
+  readonly tasks: number;
+  readonly events: number;
+  readonly messages: number;
+  /** Kind → how often. */
+  readonly faults: Readonly<Record<string, number>>;
+  readonly violations: readonly string[];
+}
+
+const QUIET_MS = 60_000;
+
+/** Load and faults on a fresh database, then every check there is. */
+export async function storm(cluster: PostgresCluster, options: StormOptions): Promise<StormReport> {
+  const { seed, seconds, breakFence = false } = options;
+  const random = new Random(seed);
+  const name = `storm_${seed}_${process.pid}`;
+  const url = await cluster.createDatabase(name);
+  if (breakFence) await removeFence(url);
+  const scratch = await mkdtemp(join(tmpdir(), 'acta-storm-'));
+  const journal = new Journal();
+  const violation = (what: string) => journal.violations.push(what);
+  const fleet = await Fleet.start(cluster, name, scratch, violation);
+  const leases = new LeaseWatch(url);
+  const database = new Database(url, { maxConnections: 4 });
+  try {
+    const faults: Record<string, number> = {};
+    const plan = faultsOf(random, seconds * 1_000, breakFence);
+    const field = { fleet, cluster, leases, random };
+    const injected = Promise.all(
+      plan.map(async ({ at, kind }) => {
+        await delay(at);
+        // A cut is counted where it is made.
+        if (!kind.startsWith('cut')) faults[kind] = (faults[kind] ?? 0) + 1;
+        await inject(kind, field);
+      }),
+    );
+    const over = Promise.all([injected, delay(seconds * 1_000)]).then(() => fleet.heal());
+    await Promise.all([over, new Load(fleet, journal, random.fork()).run(over)]);
+    await untilQuiet(database);
+
+    const secret = new ServerSecret(SECRET);
+    await database.claimState(secret);
+    const log = new EventLog(database, secret);
+    const record = await readRecord(database, log, leases.overdue);
+    const violations = [
+      ...(await checkThroughApi(fleet.urls[0]!, journal)),
+      ...record.violations,
+      ...checkPromises(journal, record.tasks),
+      ...(await checkDerived(database, log)),
+      ...(await fleet.stop()),
+    ];
+    for (const { proxy } of fleet.members) {
+      for (const [cut, times] of Object.entries(proxy.cuts)) if (times > 0) faults[cut] = (faults[cut] ?? 0) + times;
+    }
+    const { tasks, events } = record;
+    const all = [...journal.violations, ...violations];
+    return { seed, tasks: tasks.size, events, messages: journal.sent.length, faults, violations: all };
+  } finally {
+    await leases.close();
+    await database.close();
+    await cluster.dropDatabase(name);
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Until nothing is left to execute; what then still is, is stuck. */
+async function untilQuiet(database: Database): Promise<void> {
+  const deadline = Date.now() + QUIET_MS;
+  while (Date.now() < deadline) {
+    const { rows } = await database.pool.query<{ left: number }>('select count(*)::integer as left from run_queue');
+    if (rows[0]!.left === 0) return;
+    await delay(50);
+  }
+}
