@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditTrail } from '@app/access';
 import type { Message, Principal, RecordedEvent, RetryPolicy, TaskState, TaskView } from '@app/domain';
-import { type Agent, Agents, LeaseReaper, RunQueue, Worker } from '@app/execution';
+import { type Agent, Agents, LeaseReaper, RemoteRuns, RunQueue, Worker } from '@app/execution';
 import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
 import {
   Admission,
@@ -16,6 +16,8 @@ import {
   type ListTasksRequest,
   PageTokens,
   PushPolicy,
+  ResumeTask,
+  ResumeTaskHandler,
   SendMessage,
   SendMessageHandler,
   type SendMessageRequest,
@@ -36,6 +38,7 @@ export interface ReplicaOptions {
   readonly retry?: RetryPolicy;
   readonly cancel?: CancelPolicy;
   readonly queuedPerTenant?: number;
+  readonly runningPerTenant?: number;
   readonly now?: () => Date;
   /** How often the reaper looks; absent: only when `reaper.sweep()` is called. */
   readonly reapMs?: number;
@@ -62,9 +65,11 @@ export class Replica {
   readonly queue: RunQueue;
   readonly worker: Worker;
   readonly reaper: LeaseReaper;
+  readonly remote: RemoteRuns;
   readonly secret: ServerSecret;
   private readonly sendHandler: SendMessageHandler;
   private readonly cancelHandler: CancelTaskHandler;
+  private readonly resumeHandler: ResumeTaskHandler;
   private readonly getHandler: GetTaskHandler;
   private readonly listHandler: ListTasksHandler;
 
@@ -78,10 +83,11 @@ export class Replica {
     this.wakeups = new TaskWakeups(this.database);
     this.streams = new TaskStreams(this.log, this.wakeups, leaseMs, options.now);
     this.reader = new TaskReader(this.log);
-    this.queue = new RunQueue(this.log);
+    this.queue = new RunQueue(this.log, options.runningPerTenant);
     const { streams, reader, secret, queue } = this;
     this.worker = new Worker({ streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
     this.reaper = new LeaseReaper(streams, queue, () => retry, onError, options.reapMs ?? 3_600_000);
+    this.remote = new RemoteRuns(streams, reader, queue, agents, secret, leaseMs);
     const access = new AccessRecord(new AuditTrail(this.database));
     this.sendHandler = new SendMessageHandler(
       streams,
@@ -94,6 +100,7 @@ export class Replica {
     );
     const policy = options.cancel ?? new CancelPolicy('fence', 5_000);
     this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret);
+    this.resumeHandler = new ResumeTaskHandler(streams, reader, access, secret);
     this.getHandler = new GetTaskHandler(reader, access);
     this.listHandler = new ListTasksHandler(this.log, reader, new PageTokens(secret));
   }
@@ -108,6 +115,7 @@ export class Replica {
 
   /** Ends as a drained process does. Throws when a run is left. */
   async close(graceMs = 0): Promise<void> {
+    this.remote.stop();
     await this.reaper.stop();
     await this.worker.stop(graceMs);
     await this.wakeups.close();
@@ -152,6 +160,10 @@ export class Replica {
 
   cancel(principal: Principal, taskId: string, options: CancelTask['options'] = {}): Promise<TaskView> {
     return this.cancelHandler.execute(new CancelTask(principal, taskId, options));
+  }
+
+  resume(principal: Principal, taskId: string): Promise<TaskView> {
+    return this.resumeHandler.execute(new ResumeTask(principal, taskId));
   }
 
   events(tenantId: string, taskId: string): Promise<RecordedEvent[]> {

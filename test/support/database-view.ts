@@ -12,6 +12,8 @@ export interface KeyRequest {
   readonly subject: string;
   readonly rings?: readonly string[];
   readonly role?: ApiKeyRole;
+  /** Of a worker. */
+  readonly agents?: readonly string[];
   readonly expiresAt?: Date;
 }
 
@@ -29,11 +31,12 @@ export class DatabaseView {
   }
 
   /** The token of a new API key, made as `acta keys create` makes it. */
-  async createKey({ tenant = 'default', subject, rings = ['ring:default'], role = 'member', expiresAt }: KeyRequest) {
+  async createKey(request: KeyRequest) {
+    const { tenant = 'default', subject, rings = ['ring:default'], role = 'member', agents = [], expiresAt } = request;
     await this.database.claimState(new ServerSecret(SECRET));
     const keys = new ApiKeys(this.database, new AuditTrail(this.database));
     const operator = { tenantId: tenant, subject: 'tests', role: 'operator', rings: [], agents: [] } as const;
-    const { token } = await keys.create(operator, { tenantId: tenant, subject, role, rings, expiresAt });
+    const { token } = await keys.create(operator, { tenantId: tenant, subject, role, rings, agents, expiresAt });
     return token;
   }
 

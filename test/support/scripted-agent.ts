@@ -15,7 +15,7 @@ export class ScriptedAgent {
       description: 'does what a test says',
       version: '1.0.0',
       skills: [{ id: 'test', name: 'Test', description: 'tests', tags: [] }],
-      run: (ctx) => this.scripts.get(textOf(ctx.history[0] ?? ctx.message))?.(ctx),
+      run: (ctx) => this.scripts.get(textOf(ctx.history.find(({ role }) => role === 'user') ?? ctx.message))?.(ctx),
       ...this.changes,
     };
   }

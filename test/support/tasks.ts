@@ -19,6 +19,9 @@ export const aMember = (subject: string, changes: Partial<Principal> = {}): Prin
   ...changes,
 });
 
+export const aWorker = (subject: string, changes: Partial<Principal> = {}): Principal =>
+  aMember(subject, { role: 'worker', agents: ['tester'], ...changes });
+
 export const SUBMIT: CommandOf<'SubmitTask'> = {
   type: 'SubmitTask',
   contextId: 'context-1',

@@ -180,7 +180,7 @@ function violationsOf(request: ApiKeyRequest, now: number): FieldViolation[] {
     [!isName(tenantId), 'tenant', `must be ${NAME_RULE}`],
     [!isSubject(subject), 'subject', `must be ${SUBJECT_RULE}`],
     [!isNameList(rings), 'rings', `must be ${NAME_LIST_RULE}`],
-    [role === 'member' && rings.length === 0, 'rings', 'a member needs at least one ring'],
+    [role !== 'admin' && rings.length === 0, 'rings', `a ${role} needs at least one ring`],
     [!isNameList(agents), 'agents', `must be ${NAME_LIST_RULE}`],
     [role === 'worker' && agents.length === 0, 'agents', 'a worker needs at least one agent'],
     [role !== 'worker' && agents.length > 0, 'agents', 'only a worker has agents'],

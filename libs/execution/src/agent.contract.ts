@@ -42,7 +42,7 @@ export interface AgentContext {
   readonly task: { readonly id: string; readonly contextId: string; readonly ring: string; readonly owner: string };
   /** The message that this turn answers: the newest of the client's. */
   readonly message: Message;
-  /** Everything said before it, oldest first. */
+  /** Everything else that was said, oldest first: at its end, what the agent itself has said since. */
   readonly history: readonly Message[];
   /** The text parts of the message, joined by line breaks. */
   readonly text: string;

@@ -5,4 +5,5 @@ export * from './run.js';
 export * from './run-queue.js';
 export * from './worker.js';
 export * from './execution.module.js';
+export * from './remote-run.js';
 export * from './remote-runs.js';

@@ -1,7 +1,5 @@
 import {
   activeRun,
-  type AgentProfile,
-  derivedId,
   DomainError,
   type Fence,
   fenced,
@@ -9,70 +7,57 @@ import {
   type Message,
   newId,
   type Principal,
-  retryAt,
   type RunOutput,
   taskNotFound,
   type TaskState,
 } from '@app/domain';
-import type { ServerSecret, StreamHead } from '@app/storage';
-import { type AgentDirectory, freshCommandId, type TaskReader, type TaskStreams } from '@app/tasks';
-import { firstValueFrom, filter, race, timer } from 'rxjs';
+import type { NamedStatement, ServerSecret, StoredEvent, StreamHead } from '@app/storage';
+import {
+  type AgentDirectory,
+  type CommandEnvelope,
+  freshCommandId,
+  type TaskReader,
+  type TaskStreams,
+} from '@app/tasks';
+import { BehaviorSubject, filter, fromEvent, interval, merge, timer } from 'rxjs';
+import {
+  HANDED_BACK,
+  outcomeOf,
+  outputOf,
+  type RemoteAnswer,
+  type RemoteOutcome,
+  type RemoteOutput,
+  type RemoteRun,
+  type RemoteWrite,
+} from './remote-run.js';
 import type { RunQueue } from './run-queue.js';
 
-/** What a remote worker says, before it has a message id. */
-type Saying = Pick<Message, 'parts' | 'metadata'>;
-
-export type RemoteOutput =
-  { readonly type: 'working'; readonly message?: Saying } | Extract<RunOutput, { type: 'artifact' }>;
-
-export interface RemoteOutcome {
-  readonly type: 'complete' | 'fail' | 'reject' | 'requireInput' | 'requireAuth' | 'reply' | 'canceled' | 'retry';
-  readonly message?: Saying;
-}
-
-/** A run as a remote worker gets it. Every later call presents both generations and a rising `seq`. */
-export interface RemoteRun {
-  readonly runId: string;
-  readonly taskId: string;
-  readonly contextId: string;
-  readonly ring: string;
-  readonly agent: string;
-  readonly attempt: number;
-  readonly leaseGeneration: number;
-  readonly dispatcherGeneration: number;
-  readonly leaseMs: number;
-  readonly version: number;
-  readonly message: Message;
-  readonly history: readonly Message[];
-}
-
-export interface RemoteWrite {
-  readonly leaseGeneration: number;
-  readonly dispatcherGeneration: number;
-  readonly seq: number;
-  /** Version of the newest message that the worker has. */
-  readonly readThrough?: number;
-}
-
-/** What a worker must know after each call. */
-export interface RemoteAnswer {
-  readonly version: number;
-  readonly status: TaskState['status'];
-  readonly cancelRequested: boolean;
-  /** How long the run is held from now on; 0 once it is over. */
-  readonly leaseMs: number;
-  readonly messages: readonly { readonly version: number; readonly message: Message }[];
-}
-
 const POLL_MS = 1_000;
-const MESSAGES = 100;
 const NO_PAYLOAD = Buffer.alloc(32);
+
+const CLAIMED_BY: NamedStatement = {
+  name: 'run_claimed_by',
+  text: `select 1 from event where tenant_id = $1 and task_id = $2 and type = 'RunStarted'
+      and facts ->> 'runId' = $3 and facts ->> 'worker' = $4`,
+};
+
+/** The client's messages after a version. A task has at most a hundred of them. */
+const UNREAD: NamedStatement = {
+  name: 'unread_messages',
+  text: `select e.version, e.event_id, e.type, e.facts::text as facts, e.content, e.recorded_at
+    from message m join event e on e.tenant_id = m.tenant_id and e.task_id = m.task_id and e.version = m.version
+    where m.tenant_id = $1 and m.task_id = $2 and m.version > $3 and m.role = 'user' order by m.version`,
+};
+
+type Claimed = RemoteRun & { readonly head: StreamHead };
 
 /**
  * Runs of workers in other processes and languages, which speak HTTP. A worker sees what it holds, of its agents and
  * rings, and nothing else. The fence and the sequence number are those of every worker.
  */
 export class RemoteRuns {
+  private readonly draining = new BehaviorSubject(false);
+
   constructor(
     private readonly streams: TaskStreams,
     private readonly reader: TaskReader,
@@ -82,27 +67,31 @@ export class RemoteRuns {
     private readonly leaseMs: number,
   ) {}
 
+  /** Hands out no more runs: whoever waits for one is answered with none. */
+  stop(): void {
+    this.draining.next(true);
+  }
+
   /**
-   * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first. Errors: Forbidden for a caller that is no
-   * worker, or asks for agents that are not its own.
+   * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first. Nothing is left with a client that has
+   * gone. Errors: Forbidden for a caller that is no worker, or asks for agents that are not its own; Overloaded when the
+   * server shuts down.
    */
   async claim(
     principal: Principal,
-    { agents, limit = 1, waitMs = 0 }: { agents?: readonly string[]; limit?: number; waitMs?: number },
-    signal: AbortSignal,
+    { agents = [], limit = 1, waitMs = 0 }: { agents?: readonly string[]; limit?: number; waitMs?: number },
+    client: AbortSignal,
   ): Promise<RemoteRun[]> {
     requireWorker(principal);
-    const wanted = agents ?? principal.agents;
+    const wanted = agents.length === 0 ? principal.agents : agents;
     const foreign = wanted.find((agent) => !principal.agents.includes(agent));
     if (foreign !== undefined) throw new DomainError('Forbidden', `the credential is not for agent "${foreign}"`, {});
-    const until = performance.now() + waitMs;
-    for (;;) {
-      const runs = await this.claimNow(principal, wanted, limit);
-      const left = until - performance.now();
-      if (runs.length > 0 || left <= 0 || signal.aborted) return runs;
-      const queued = this.streams.wakeups.queued.pipe(filter((agent) => wanted.includes(agent)));
-      await firstValueFrom(race(queued, timer(Math.min(left, POLL_MS))));
+    if (this.draining.value) {
+      throw new DomainError('Overloaded', 'the server is shutting down; claim again later', { retryAfterSeconds: 1 });
     }
+    const claimed = await this.untilClaimed(principal, wanted, { limit, waitMs }, client);
+    if (client.aborted) await this.handBack(principal, claimed);
+    return claimed.map(({ head: _head, ...run }) => run);
   }
 
   /** Renews the lease. Errors: as `publish`. */
@@ -111,12 +100,12 @@ export class RemoteRuns {
     requireFence(head.state, taskId, { runId, ...write });
     const renewed = await this.queue.heartbeat([{ tenantId: principal.tenantId, taskId, runId }], this.leaseMs);
     if (renewed.length === 0) throw fenced(head.state, taskId);
-    return this.answer(principal.tenantId, taskId, head.state, write.readThrough);
+    return this.answer(principal.tenantId, taskId, head, write.readThrough);
   }
 
   /**
    * Records what a run says; a repeated `seq` adds nothing. Errors: TaskNotFound for a run that this worker never held,
-   * Fenced (with the current generations) for one that it holds no longer, InvalidAgentResponse.
+   * Fenced (with the current generations) for one that it holds no longer, InvalidAgentResponse, which fails the task.
    */
   publish(
     principal: Principal,
@@ -124,30 +113,61 @@ export class RemoteRuns {
     write: RemoteWrite,
     outputs: readonly RemoteOutput[],
   ): Promise<RemoteAnswer> {
-    const said = outputs.map((output, at): RunOutput => {
-      if (output.type === 'artifact') return output;
-      const message = messageOf(output.message, runId, write.seq, at);
-      return message === undefined ? { type: 'status' } : { type: 'status', message };
-    });
+    const said = outputs.map((output, at) => outputOf(output, runId, write.seq, at));
     return this.record(principal, runId, write, () => said);
   }
 
   /** Records the outcome of the turn. Errors: as `publish`. */
   finish(principal: Principal, runId: string, write: RemoteWrite, outcome: RemoteOutcome): Promise<RemoteAnswer> {
     return this.record(principal, runId, write, (state) => [
-      outputOf(outcome, messageOf(outcome.message, runId, write.seq, 0), state, this.agents.find(state.agent)),
+      outcomeOf(outcome, runId, write.seq, state.attempts, this.agents.find(state.agent)),
     ]);
   }
 
-  private async claimNow(principal: Principal, agents: readonly string[], limit: number): Promise<RemoteRun[]> {
-    const { tenantId, rings, subject } = principal;
+  private async untilClaimed(
+    principal: Principal,
+    agents: readonly string[],
+    { limit, waitMs }: { limit: number; waitMs: number },
+    client: AbortSignal,
+  ): Promise<Claimed[]> {
+    let over = waitMs === 0;
+    let rung = false;
+    let wake = () => {};
+    const ends = merge(fromEvent(client, 'abort'), this.draining.pipe(filter(Boolean)), timer(waitMs));
+    const queued = this.streams.wakeups.queued.pipe(filter((agent) => agents.includes(agent)));
+    // Listens before it looks: what is queued in between is heard.
+    const subscription = merge(queued, interval(POLL_MS)).subscribe(() => {
+      rung = true;
+      wake();
+    });
+    subscription.add(
+      ends.subscribe(() => {
+        over = true;
+        wake();
+      }),
+    );
+    try {
+      for (;;) {
+        rung = false;
+        if (client.aborted) return [];
+        const claimed = await this.claimNow(principal, agents, limit);
+        if (claimed.length > 0 || over) return claimed;
+        if (!rung) await new Promise<void>((resolve) => (wake = resolve));
+        if (over) return [];
+      }
+    } finally {
+      subscription.unsubscribe();
+    }
+  }
+
+  private async claimNow(principal: Principal, agents: readonly string[], limit: number): Promise<Claimed[]> {
+    const { tenantId, rings, subject, role } = principal;
     const claimed = await this.streams.log.database.transaction(async (executor) => {
       const appended = [];
       for (const task of await this.queue.waitingFor({ tenantId, agents, rings }, limit, executor)) {
         const { taskId, head } = task;
-        const envelope = { tenantId, taskId, actor: { subject, role: principal.role } };
         const result = await this.streams.applyLocked(
-          { ...envelope, commandId: freshCommandId('claim'), fingerprint: NO_PAYLOAD },
+          { tenantId, taskId, actor: { subject, role }, commandId: freshCommandId('claim'), fingerprint: NO_PAYLOAD },
           // The task is part of the run's name, so that a write finds it, also after the run has left the queue.
           { type: 'ClaimRun', claim: { runId: `${taskId}.${newId()}`, worker: workerOf(principal) } },
           head,
@@ -158,13 +178,26 @@ export class RemoteRuns {
       return appended;
     });
     for (const { task, result } of claimed) this.streams.publish(task, result);
-    return Promise.all(claimed.map(({ task, result }) => this.describe(tenantId, task.taskId, result.head)));
+    const runs = await Promise.all(
+      claimed.map(({ task, result }) => this.describe(principal, task.taskId, result.head)),
+    );
+    return runs.flatMap((run) => run ?? []);
   }
 
-  private async describe(tenantId: string, taskId: string, { state, key }: StreamHead): Promise<RemoteRun> {
-    const said = await this.reader.conversation(tenantId, { taskId, state, key });
+  /** Null, and the task has failed, when there is no message left that could be read. */
+  private async describe(principal: Principal, taskId: string, head: StreamHead): Promise<Claimed | null> {
+    const { state, key } = head;
+    const said = await this.reader.conversation(principal.tenantId, { taskId, state, key });
     const at = said.findLastIndex((message) => message.role === 'user');
+    const message = said[at];
     const run = activeRun(state)!;
+    const { leaseGeneration, dispatcherGeneration } = run;
+    if (message === undefined) {
+      const why = saying('the task has no message to work on', run.id);
+      const write = { leaseGeneration, dispatcherGeneration, seq: 1 };
+      await this.apply(principal, run.id, write, { taskId, head }, [{ type: 'fail', message: why }]);
+      return null;
+    }
     return {
       runId: run.id,
       taskId,
@@ -172,13 +205,23 @@ export class RemoteRuns {
       ring: state.ring,
       agent: state.agent,
       attempt: run.attempt,
-      leaseGeneration: run.leaseGeneration,
-      dispatcherGeneration: run.dispatcherGeneration,
+      leaseGeneration,
+      dispatcherGeneration,
       leaseMs: this.leaseMs,
       version: state.version,
-      message: said[at]!,
-      history: said.slice(0, at),
+      message,
+      history: said.filter((other) => other !== message),
+      head,
     };
+  }
+
+  /** Nobody has these runs: another worker takes them at once, and no attempt is used. */
+  private async handBack(principal: Principal, claimed: readonly Claimed[]): Promise<void> {
+    for (const { taskId, runId, leaseGeneration, dispatcherGeneration, head } of claimed) {
+      const fence = { runId, leaseGeneration, dispatcherGeneration };
+      const envelope = this.envelope(principal, taskId, freshCommandId('hand-back'), NO_PAYLOAD, fence);
+      await this.streams.apply(envelope, { type: 'LoseRun', fence, reason: 'released', retry: HANDED_BACK }, head);
+    }
   }
 
   private async record(
@@ -187,65 +230,95 @@ export class RemoteRuns {
     write: RemoteWrite,
     outputs: (state: TaskState) => readonly RunOutput[],
   ): Promise<RemoteAnswer> {
-    const { tenantId, subject, role } = principal;
-    const { taskId, head } = await this.held(principal, runId);
-    const { seq, leaseGeneration, dispatcherGeneration } = write;
-    const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
-    const said = outputs(head.state);
-    const applied = await this.streams.apply(
-      {
-        tenantId,
-        taskId,
-        actor: { subject, role },
-        commandId: `run:${runId}:${seq}`,
-        fingerprint: this.secret.hmac('fingerprint', JSON.stringify(said)),
-        fence,
-      },
-      {
-        type: 'RecordRun',
-        fence,
-        seq,
-        readThrough: write.readThrough ?? head.state.clientMessages.lastVersion,
-        outputs: said,
-      },
-      head,
-    );
-    const { state } = applied.outcome === 'applied' ? applied.head : head;
-    return this.answer(tenantId, taskId, state, write.readThrough);
+    const held = await this.held(principal, runId);
+    try {
+      const head = await this.apply(principal, runId, write, held, outputs(held.head.state));
+      return await this.answer(principal.tenantId, held.taskId, head, write.readThrough);
+    } catch (error) {
+      if (!DomainError.is(error, 'InvalidAgentResponse')) throw error;
+      const message = saying(error.message, runId);
+      await this.apply(principal, runId, write, held, [{ type: 'fail', invalid: true, message }]);
+      throw error;
+    }
   }
 
-  /** The task of a run that this worker claimed, whatever has become of it since. */
+  private async apply(
+    principal: Principal,
+    runId: string,
+    { seq, leaseGeneration, dispatcherGeneration, readThrough }: RemoteWrite,
+    { taskId, head }: { readonly taskId: string; readonly head: StreamHead },
+    outputs: readonly RunOutput[],
+  ): Promise<StreamHead> {
+    const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
+    const fingerprint = this.secret.hmac('fingerprint', JSON.stringify(outputs));
+    const applied = await this.streams.apply(
+      this.envelope(principal, taskId, `run:${runId}:${seq}`, fingerprint, fence),
+      { type: 'RecordRun', fence, seq, readThrough: readThrough ?? head.state.clientMessages.lastVersion, outputs },
+      head,
+    );
+    return applied.outcome === 'applied' ? applied.head : head;
+  }
+
+  private envelope(
+    { tenantId, subject, role }: Principal,
+    taskId: string,
+    commandId: string,
+    fingerprint: Buffer,
+    fence: Fence,
+  ): CommandEnvelope {
+    return { tenantId, taskId, actor: { subject, role }, commandId, fingerprint, fence };
+  }
+
+  /** The task of a run that this worker claimed, whatever has become of it since. Errors: TaskNotFound. */
   private async held(principal: Principal, runId: string): Promise<{ taskId: string; head: StreamHead }> {
     requireWorker(principal);
+    const { tenantId, agents, rings } = principal;
     const taskId = runId.slice(0, Math.max(0, runId.lastIndexOf('.')));
-    const loaded = taskId === '' ? null : await this.streams.log.head(principal.tenantId, taskId);
-    const state = loaded?.head.state;
-    const own = state !== undefined && principal.agents.includes(state.agent) && principal.rings.includes(state.ring);
-    if (!own) throw taskNotFound(taskId);
-    return { taskId, head: loaded!.head };
+    const loaded = taskId === '' ? null : await this.streams.log.head(tenantId, taskId);
+    if (loaded === null) throw taskNotFound(taskId);
+    const { head } = loaded;
+    const { agent, ring, run } = head.state;
+    const visible = agents.includes(agent) && rings.includes(ring);
+    const worker = workerOf(principal);
+    const current = run?.id === runId && run.worker === worker;
+    if (!visible || !(current || (await this.hadClaimed(tenantId, taskId, runId, worker)))) throw taskNotFound(taskId);
+    return { taskId, head };
+  }
+
+  private async hadClaimed(tenantId: string, taskId: string, runId: string, worker: string): Promise<boolean> {
+    const rows = await this.streams.log.database.run(CLAIMED_BY, [tenantId, taskId, runId, worker]);
+    return rows.length > 0;
   }
 
   private async answer(
     tenantId: string,
     taskId: string,
-    state: TaskState,
+    { state, key }: StreamHead,
     readThrough: number | undefined,
   ): Promise<RemoteAnswer> {
     const unread = readThrough !== undefined && state.clientMessages.lastVersion > readThrough;
-    const events = unread ? await this.streams.log.read(tenantId, taskId, readThrough, MESSAGES) : [];
+    const { log } = this.streams;
+    const rows = unread ? await log.database.run<StoredEvent>(UNREAD, [tenantId, taskId, readThrough]) : [];
     return {
       version: state.version,
       status: state.status,
       cancelRequested: state.cancelDeadline !== null,
       leaseMs: hasOutcome(state) || activeRun(state) === null ? 0 : this.leaseMs,
-      messages: events.flatMap(({ type, version, content }) =>
-        type === 'MessageAccepted' && content?.message !== undefined ? [{ version, message: content.message }] : [],
-      ),
+      messages: rows.flatMap((row) => {
+        const message = log.open(row, key).content?.message;
+        return message === undefined ? [] : [{ version: row.version, message }];
+      }),
     };
   }
 }
 
 const workerOf = ({ subject }: Principal): string => `remote:${subject}`;
+
+const saying = (text: string, runId: string): Message => ({
+  messageId: `${runId}:refused`,
+  role: 'agent',
+  parts: [{ text }],
+});
 
 function requireWorker({ role }: Principal): void {
   if (role !== 'worker') throw new DomainError('Forbidden', 'this needs a worker key (acta keys create --worker)', {});
@@ -258,36 +331,4 @@ function requireFence(state: TaskState, taskId: string, fence: Fence): void {
     run.leaseGeneration === fence.leaseGeneration &&
     state.dispatcherGeneration === fence.dispatcherGeneration;
   if (!current) throw fenced(state, taskId);
-}
-
-/** Ids derive from the write, so that a repeated one says the same. */
-function messageOf(saying: Saying | undefined, runId: string, seq: number, at: number): Message | undefined {
-  return saying === undefined ? undefined : { messageId: derivedId('said', runId, seq, at), role: 'agent', ...saying };
-}
-
-function outputOf(
-  { type }: RemoteOutcome,
-  message: Message | undefined,
-  state: TaskState,
-  agent: AgentProfile | undefined,
-): RunOutput {
-  const said = message === undefined ? {} : { message };
-  switch (type) {
-    case 'requireInput':
-      return { type: 'input-required', message: message! };
-    case 'requireAuth':
-      return { type: 'auth-required', message: message! };
-    case 'reply':
-      return { type: 'reply', message: message! };
-    case 'retry': {
-      const policy = agent?.retry ?? { attempts: 5, backoffMs: 1_000 };
-      const notBefore = retryAt(Date.now(), state.attempts, policy, Math.random());
-      return { type: 'lost', reason: 'retryable-error', retry: { maxAttempts: policy.attempts, notBefore } };
-    }
-    case 'complete':
-    case 'fail':
-    case 'reject':
-    case 'canceled':
-      return { type, ...said };
-  }
 }

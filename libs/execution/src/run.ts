@@ -200,7 +200,7 @@ export class Run {
     return {
       task: { id: this.taskId, contextId, ring, owner },
       message,
-      history: said.slice(0, at),
+      history: said.filter((other) => other !== message),
       text: textOf(message),
       metadata: message.metadata ?? {},
       signal: this.aborter.signal,

@@ -61,6 +61,7 @@ type Task = ExpressionBuilder<{ t: Schema['task'] }, 't'>;
 function visible(eb: Task, principal: Principal) {
   const inTenant = eb.and([eb('t.tenant_id', '=', principal.tenantId), eb('t.status', '<>', 'replied')]);
   if (principal.role === 'admin' || principal.role === 'operator') return inTenant;
+  if (principal.role !== 'member') return sql<boolean>`false`;
   return eb.and([
     inTenant,
     eb('t.owner', '=', principal.subject),

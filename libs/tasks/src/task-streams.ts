@@ -74,7 +74,12 @@ export class TaskStreams {
         return { outcome: 'applied', head: result.head, events: result.events };
       }
       if (result.outcome === 'received') return result;
-      if (result.outcome === 'fenced') throw fenced((await this.load(envelope)).state, envelope.taskId);
+      if (result.outcome === 'fenced') {
+        // So does a repeat, sent while the first was on its way, of the write that ended the run: that one is recorded.
+        const now = await this.load(envelope);
+        if (this.prepare(envelope, command, now) === null) return { outcome: 'applied', head: now, events: [] };
+        throw fenced(now.state, envelope.taskId);
+      }
       if (result.outcome === 'other-ring') {
         throw new DomainError('InvalidParameters', 'invalid parameters: message.contextId: belongs to another ring', {
           violations: [{ field: 'message.contextId', description: 'belongs to another ring' }],

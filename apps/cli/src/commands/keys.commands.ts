@@ -29,7 +29,7 @@ export function keysCommand(): Command {
       collect,
     )
     .addOption(new Option('--admin', 'for an admin of the tenant').conflicts('worker'))
-    .addOption(new Option('--worker', 'for a remote worker, which needs --agent'))
+    .addOption(new Option('--worker', 'for a remote worker, which needs --agent and --ring'))
     .option('--agent <agent>', 'an agent that the worker may run; can be given several times', collect)
     .option('--expires <duration>', 'when it stops working, such as 90d or 12h (otherwise never)', parseDuration)
     .option(...JSON_OPTION)
@@ -68,7 +68,7 @@ async function create(options: CreateOptions): Promise<void> {
   const { tenant: tenantId, subject, ring: rings = [], agent: agents = [], expires } = options;
   const role = options.admin ? 'admin' : options.worker ? 'worker' : 'member';
   const expiresAt = expires === undefined ? null : new Date(Date.now() + expires);
-  if (role === 'member' && rings.length === 0) throw invalidField('--ring', 'a member needs at least one');
+  if (role !== 'admin' && rings.length === 0) throw invalidField('--ring', `a ${role} needs at least one`);
   const request = { tenantId, subject, role, rings, agents, expiresAt } as const;
   printToken(options, await withKeys((apiKeys) => apiKeys.create(operatorOf(tenantId), request)));
 }

@@ -34,8 +34,8 @@ export function codecToRefuseIn(request: EdgeRequest): A2aCodec {
   }
 }
 
-/** Paths that anyone may read: discovery, probes, and the page of the API itself. */
-const PUBLIC = [/^\/\.well-known\//, /^\/health(\/|$)/];
+/** Paths that anyone may read: discovery, also of agents that are not there, and probes. */
+const PUBLIC = [/^(\/agents\/[^/]+)?\/\.well-known\//, /^\/health(\/|$)/];
 
 export const isPublic = (request: { url: string }): boolean => PUBLIC.some((path) => path.test(pathOf(request.url)));
 

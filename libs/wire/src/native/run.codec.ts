@@ -1,5 +1,5 @@
 import { invalidField, type ArtifactContent, type Json, type JsonObject, type Message, type Part } from '@app/domain';
-import { IsArray, IsBoolean, IsIn, IsString } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsString } from 'class-validator';
 import { isObject, ObjectReader, Violations } from '../object-reader.js';
 import {
   INT32_MAX,
@@ -16,6 +16,8 @@ import { decodePart } from '../v1/message.codec.js';
 
 /** Longest wait of a claim, in milliseconds: shorter than what proxies cut. */
 const MAX_WAIT_MS = 30_000;
+/** Each becomes an event, and all of them one append. */
+const MAX_OUTPUTS = 100;
 
 class ClaimParams {
   @Optional() @IsArray({ message: 'must be a list of agent names' }) @IsString({ each: true }) agents?: string[];
@@ -38,14 +40,27 @@ class WriteParams extends HeartbeatParams {
 }
 
 class PublishParams extends WriteParams {
-  @Required() @IsArray({ message: 'must be a list of outputs' }) outputs!: Json[];
+  @Required()
+  @IsArray({ message: 'must be a list of outputs' })
+  @ArrayMaxSize(MAX_OUTPUTS, { message: `must be a list of at most ${MAX_OUTPUTS} outputs` })
+  outputs!: Json[];
 }
 
 class FinishParams extends WriteParams {
   @Required() @IsJsonObject() outcome!: JsonObject;
 }
 
-const OUTCOMES = ['complete', 'fail', 'reject', 'requireInput', 'requireAuth', 'reply', 'canceled', 'retry'] as const;
+const OUTCOMES = [
+  'complete',
+  'fail',
+  'reject',
+  'requireInput',
+  'requireAuth',
+  'reply',
+  'canceled',
+  'retry',
+  'release',
+] as const;
 
 class OutputParams {
   @Required() @IsIn(['working', 'artifact'], { message: 'must be working or artifact' }) type!: 'working' | 'artifact';
@@ -92,7 +107,7 @@ export const decodeHeartbeat = paramsOf(HeartbeatParams, 'camel');
 /** The body of a publish. Errors: InvalidParameters. */
 export function decodePublish(body: JsonObject) {
   const violations = new Violations();
-  const { outputs = [], ...write } = readParams(PublishParams, body, violations, { spelling: 'camel' });
+  const { outputs, ...write } = readParams(PublishParams, body, violations, { spelling: 'camel' });
   const decoded = (Array.isArray(outputs) ? outputs : []).map((output, at) =>
     decodeOutput(output, violations, `outputs[${at}]`),
   );
