@@ -15,8 +15,8 @@ interface Waiting {
 }
 
 /** Calls at a time: enough to keep the database busy while the next batch gathers. */
-const IN_FLIGHT = 4;
-const BATCH = 8;
+const IN_FLIGHT = 3;
+const BATCH = 12;
 const COLUMNS =
   '?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ' +
   '?::uuid[], ?::text[], ?::text[], ?::bytea[], ?, ?::bytea[], ?, ?, ?, ?::jsonb, ?, ?::jsonb';
