@@ -46,6 +46,8 @@ export interface TaskState {
   /** Version of the event whose message is the status message, if any. */
   readonly statusMessage: number | null;
   readonly createdAt: string;
+  /** When the last event was recorded. */
+  readonly recordedAt: string;
   readonly version: number;
   readonly leaseGeneration: number;
   readonly dispatcherGeneration: number;
@@ -89,6 +91,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
       statusAt: recordedAt,
       statusMessage: null,
       createdAt: recordedAt,
+      recordedAt,
       version,
       leaseGeneration: 0,
       dispatcherGeneration: 1,
@@ -100,7 +103,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
     };
   }
   if (before === null) throw new Error(`a stream cannot start with ${event.type}`);
-  const state: TaskState = { ...before, version };
+  const state: TaskState = { ...before, version, recordedAt };
   const status = (next: TaskStatus, message?: string): TaskState => ({
     ...state,
     status: next,
@@ -119,9 +122,10 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
     case 'MessageAccepted': {
       const { count, bytes } = state.clientMessages;
       const clientMessages = { count: count + 1, bytes: bytes + event.facts.bytes, lastVersion: version };
-      const next = { ...state, clientMessages };
+      // Whoever sends a second message knows the task as one.
+      const next = { ...state, clientMessages, answered: state.answered || count > 0 };
       if (!isInterrupted(state.status)) return next;
-      return { ...next, ...dispatched, answered: true, status: 'submitted', statusAt: recordedAt, statusMessage: null };
+      return { ...next, ...dispatched, status: 'submitted', statusAt: recordedAt, statusMessage: null };
     }
     case 'RunStarted': {
       const { runId, attempt, leaseGeneration, dispatcherGeneration, worker } = event.facts;

@@ -14,7 +14,7 @@ import {
 import { APPEND_ONE, AppendBatches, type AppendedRow } from './append-batches.js';
 import { ContentCipher, type TaskKey } from './content-cipher.js';
 import type { Database, Executor } from './database.js';
-import { LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
+import { COMMAND_OF_EVENT, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
 import type { EventTable } from './schema.js';
 import type { ServerSecret } from './secret.js';
@@ -97,7 +97,9 @@ export interface Append {
 
 export type AppendResult =
   | { readonly outcome: 'appended'; readonly head: StreamHead; readonly events: readonly RecordedEvent[] }
-  /** Another append came first, or this command is in the log already: load the head again and decide anew. */
+  /** This command is in the log already, perhaps with another payload. */
+  | { readonly outcome: 'recorded'; readonly fingerprint: Buffer }
+  /** Another append came first: load the head again and decide anew. */
   | { readonly outcome: 'conflict' }
   | { readonly outcome: 'fenced' }
   /** The message was received before. */
@@ -197,7 +199,10 @@ export class EventLog {
       }));
       return { outcome: 'appended', head: { state, hash, key }, events };
     } catch (error) {
-      const code = (error as { code?: string }).code;
+      const { code, constraint } = error as { code?: string; constraint?: string };
+      if (code === '23505' && constraint === 'event_id' && executor === undefined) {
+        return { outcome: 'recorded', fingerprint: await this.fingerprintOf(tenantId, sealed.ids[0]!) };
+      }
       if (code === 'AC409' || code === '23505') return { outcome: 'conflict' };
       if (code === 'AC422') return { outcome: 'other-ring' };
       throw error;
@@ -340,6 +345,12 @@ export class EventLog {
     return problem === null ? { content: content as EventContent } : skip(problem);
   }
 
+  /** Of the command whose first event has this id. */
+  private async fingerprintOf(tenantId: string, eventId: string): Promise<Buffer> {
+    const [row] = await this.database.run<{ command_fingerprint: Buffer }>(COMMAND_OF_EVENT, [tenantId, eventId]);
+    return row?.command_fingerprint ?? Buffer.alloc(0);
+  }
+
   private seal(append: Append, key: TaskKey | null, expected: number) {
     const { tenantId, taskId, commandId } = append;
     const ids: string[] = [];
@@ -350,9 +361,9 @@ export class EventLog {
     append.events.forEach((event, at) => {
       const eventId = eventIdOf(tenantId, taskId, commandId, at);
       const text = JSON.stringify(event.facts);
-      if (event.content !== undefined && key === null)
-        throw new Error(`task ${taskId} was erased and takes no content`);
-      const content = event.content === undefined ? null : this.cipher.encrypt(key!, eventId, event.content);
+      // What is said of a task whose content was erased is erased with it: the facts go on.
+      const content =
+        event.content === undefined || key === null ? null : this.cipher.encrypt(key, eventId, event.content);
       previous = eventHash(previous, {
         tenantId,
         taskId,

@@ -156,6 +156,8 @@ export class TaskWakeups {
       // A wake-up is not worth a wait for the disk.
       await client.query('set synchronous_commit = off');
       await client.query(`listen ${CHANNEL}`);
+      // Closed while it connected.
+      if (this.closed) return void (await client.end());
       // Whoever thought to be alone hears of this process.
       await client.query(NOTIFY, [CHANNEL, JSON.stringify([this.instance])]);
       this.client = client;

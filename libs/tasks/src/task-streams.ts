@@ -74,6 +74,10 @@ export class TaskStreams {
         return { outcome: 'applied', head: result.head, events: result.events };
       }
       if (result.outcome === 'received') return result;
+      if (result.outcome === 'recorded') {
+        if (!result.fingerprint.equals(envelope.fingerprint)) throw conflicting(envelope.commandId);
+        return { outcome: 'applied', head: await this.load(envelope), events: [] };
+      }
       if (result.outcome === 'fenced') {
         // So does a repeat, sent while the first was on its way, of the write that ended the run: that one is recorded.
         const now = await this.load(envelope);
@@ -145,12 +149,15 @@ export class TaskStreams {
     return { ...envelope, head, events, state, rows, pushes, recordedAt, leaseMs: this.leaseMs };
   }
 
-  /** Now, or the time of the task's last status when this machine's clock is behind it: a record never goes back. */
+  /** Now, or the time of the task's last event when this machine's clock is behind it: a record never goes back. */
   private timeAfter(state: TaskState | null): string {
     const now = this.now().toISOString();
-    return state !== null && state.statusAt > now ? state.statusAt : now;
+    return state !== null && state.recordedAt > now ? state.recordedAt : now;
   }
 }
 
 /** A command id for a command that nobody retries by name. */
 export const freshCommandId = (what: string): string => `${what}:${randomUUID()}`;
+
+const conflicting = (commandId: string) =>
+  new DomainError('CommandConflict', `command "${commandId}" is in the record with another payload`, { commandId });

@@ -56,6 +56,7 @@ const state: TaskState = {
   },
   answered: false,
   clientMessages: { count: 1, bytes: 100, lastVersion: 2 },
+  recordedAt: '2026-01-01T00:00:00.000Z',
   cancelDeadline: null,
 };
 
