@@ -107,6 +107,12 @@ const WAITING_WITHIN: NamedStatement = {
     where r.run_id is null order by c.nth, c.served, c.tenant_id for update of r skip locked`,
 };
 
+const ANY_WAITING: NamedStatement = {
+  name: 'any_waiting',
+  text: `select 1 from run_queue
+    where run_id is null and agent = any($1) and (not_before is null or not_before <= clock_timestamp()) limit 1`,
+};
+
 /** Class of the advisory locks above; their second half is a hash of the tenant. */
 const TENANT_LOCK = 0x61637461;
 
@@ -156,6 +162,11 @@ export class RunQueue {
   /** Runs are counted where they are claimed: none may be started past the queue. */
   get limitsTenants(): boolean {
     return this.runningPerTenant > 0;
+  }
+
+  /** Whether anything waits for these agents: cheaper than a claim where nothing does. */
+  async hasWaiting(agents: readonly string[]): Promise<boolean> {
+    return (await this.log.database.run(ANY_WAITING, [agents])).length > 0;
   }
 
   async waiting(agents: readonly string[], limit: number, executor: Executor): Promise<LockedTask[]> {

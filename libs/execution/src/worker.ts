@@ -30,6 +30,8 @@ export class Worker extends RunSlots {
   private beatTimer: NodeJS.Timeout | null = null;
   private claiming: Promise<void> | null = null;
   private again = false;
+  /** The last look for work found no free slot. */
+  private starved = false;
   /** Agents that may have work in the queue, for want of a free slot. */
   private readonly backlog = new Set<string>();
   private draining = true;
@@ -72,8 +74,7 @@ export class Worker extends RunSlots {
   override reserve(agent: string): RunSlot | null {
     if (this.draining || this.queue.limitsTenants) return null;
     if (!this.agents.runnable().some(({ name }) => name === agent)) return null;
-    // While others wait in the queue, what comes now waits behind them.
-    if (this.backlog.has(agent) || this.free(agent) < 1) {
+    if (this.free(agent) < 1) {
       this.backlog.add(agent);
       return null;
     }
@@ -108,19 +109,35 @@ export class Worker extends RunSlots {
   private async claimAll(): Promise<void> {
     while (this.again && !this.draining) {
       this.again = false;
+      this.starved = false;
       const names = this.agents.runnable().map((agent) => agent.name);
       // Agents with a limit of their own are claimed one by one: a shared batch could take too many of them.
       const limited = names.filter((name) => this.agents.find(name)?.concurrency !== undefined);
       const open = names.filter((name) => !limited.includes(name));
       for (const group of [open, ...limited.map((name) => [name])]) {
         if (group.length === 0) continue;
-        let claimed: number;
-        let wanted: number;
-        do {
-          wanted = Math.min(BATCH, this.free(group[0]!));
-          claimed = wanted > 0 ? await this.claim(group, wanted) : 0;
-          if (claimed < wanted) for (const name of group) this.backlog.delete(name);
-        } while (claimed > 0 && claimed === wanted);
+        await this.claimGroup(group);
+      }
+    }
+  }
+
+  /**
+   * Claims what waits for these agents, one task first and twice as many each time. A claim holds slots while it looks, so
+   * that what waits gets its share of those that fall free; where nothing is known to wait, it asks first, and leaves the
+   * slots to the messages that come in.
+   */
+  private async claimGroup(group: readonly string[]): Promise<void> {
+    for (let most = 1; ; most = Math.min(2 * most, BATCH)) {
+      const wanted = Math.min(most, this.free(group[0]!));
+      if (wanted === 0) {
+        this.starved = true;
+        return;
+      }
+      const known = group.some((name) => this.backlog.has(name));
+      if (!known && !(await this.queue.hasWaiting(group))) return;
+      if ((await this.claim(group, wanted)) < wanted) {
+        for (const name of group) this.backlog.delete(name);
+        return;
       }
     }
   }
@@ -173,7 +190,7 @@ export class Worker extends RunSlots {
       this.occupy(agent, -1);
       if (this.runs.size === 0) for (const wake of this.idle.splice(0)) wake();
       // A slot is free: whatever waits for one needs no further wake-up.
-      const more = this.again || this.backlog.size > 0 || this.free(agent) === 1 || this.queue.limitsTenants;
+      const more = this.again || this.starved || this.backlog.size > 0 || this.queue.limitsTenants;
       if (!this.draining && more) this.lookForWork();
     });
   }
