@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { StoredEvent } from '@app/storage';
+import { DatabaseView } from '../support/database-view.js';
+import { eventually, sendParams, V1Caller, type WireTask } from '../support/rpc.js';
+import { type RunningServer, startServer, startWorker, TOKEN } from '../support/start-server.js';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+
+/** Nobody's run is to be taken back for want of a heartbeat here. */
+const ACTA_LEASE_MS = '60000';
+const API_ONLY = { ACTA_WORKER_CONCURRENCY: '0', ACTA_LEASE_MS };
+
+let shared: TestDatabase;
+let database: DatabaseView;
+let running: { stop(): Promise<unknown> }[] = [];
+
+beforeEach(async () => {
+  shared = await createTestDatabase();
+  database = new DatabaseView(shared.url);
+}, 90_000);
+afterEach(async () => {
+  await Promise.all(running.map((process) => process.stop()));
+  running = [];
+  await database.close();
+  await shared.drop();
+});
+
+async function serve(env: Record<string, string>): Promise<RunningServer> {
+  const server = await startServer({ databaseUrl: shared.url, env });
+  running.push(server);
+  return server;
+}
+
+const isWorking = ({ status }: WireTask) => status.state === 'TASK_STATE_WORKING';
+const isCompleted = ({ status }: WireTask) => status.state === 'TASK_STATE_COMPLETED';
+const factsOf = <T>(events: readonly StoredEvent[], type: string) =>
+  events.filter((event) => event.type === type).map(({ facts }) => JSON.parse(facts) as T);
+const timeOf = (events: readonly StoredEvent[], type: string) =>
+  events.findLast((event) => event.type === type)!.recorded_at.getTime();
+
+it('hands runs back that do not end in time: another worker has them within a second, and no attempt is used', async () => {
+  const caller = new V1Caller((await serve(API_ONLY)).url, TOKEN);
+  const leaving = await startWorker(shared.url, { ACTA_LEASE_MS });
+  const long = await caller.start('sleep 14s');
+  const short = await caller.start('sleep 2s');
+  for (const { id } of [long, short]) await eventually(() => caller.get(id), isWorking);
+
+  const stopped = leaving.stop();
+  const afterwards = await caller.start('who takes me');
+  const ended = await eventually(() => caller.get(short.id), isCompleted);
+  // It took nothing more on while it let its runs end.
+  expect((await caller.get(afterwards.id)).status.state).toBe('TASK_STATE_SUBMITTED');
+  running.push(await startWorker(shared.url, { ACTA_LEASE_MS }));
+  expect(await stopped).toEqual({ code: 0, signal: null });
+  await eventually(() => caller.get(afterwards.id), isCompleted);
+  await eventually(
+    () => database.eventTypes(long.id),
+    (types) => types.lastIndexOf('RunStarted') > types.indexOf('RunLost'),
+  );
+  await caller.cancel(long.id);
+
+  const streams = await database.streams();
+  expect(factsOf(streams.get(ended.id)!, 'RunStarted')).toHaveLength(1);
+  const events = streams.get(long.id)!;
+  expect(factsOf(events, 'RunLost')).toEqual([expect.objectContaining({ reason: 'released' })]);
+  expect(factsOf(events, 'RunRetried')).toEqual([expect.objectContaining({ counted: false })]);
+  expect(factsOf<{ attempt: number }>(events, 'RunStarted').map(({ attempt }) => attempt)).toEqual([1, 1]);
+  expect(timeOf(events, 'RunStarted') - timeOf(events, 'RunLost')).toBeLessThan(1_000);
+}, 120_000);
+
+it('tells streams and held sends at once to come back, while the runs of the same process go on to their end', async () => {
+  const leaving = await serve({ ACTA_LEASE_MS });
+  const caller = new V1Caller(leaving.url, TOKEN);
+  const params = sendParams('sleep 4s', { message: { messageId: 'held' } });
+  const { id } = await caller.start('sleep 4s chunks 2');
+  await eventually(() => caller.get(id), isWorking);
+  const stream = await fetch(`${leaving.url}/a2a/tasks/${id}/stream`, {
+    headers: { Authorization: `Bearer ${TOKEN}` },
+  });
+  const held = caller.call('SendMessage', params);
+  await eventually(
+    () => caller.list({ status: 'TASK_STATE_WORKING' }),
+    ({ totalSize }) => totalSize === 2,
+  );
+
+  const stopped = leaving.process.stop();
+  const goneAt = performance.now();
+  expect(await stream.text()).toMatch(/\n\nretry: \d+\n\n$/);
+  const refused = await held;
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(performance.now() - goneAt).toBeLessThan(1_000);
+  expect(await stopped).toEqual({ code: 0, signal: null });
+
+  const next = new V1Caller((await serve({ ACTA_LEASE_MS })).url, TOKEN);
+  const replay = await next.call('SendMessage', params);
+  expect(replay.body.result).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
+  const streams = await database.streams();
+  expect(streams.size).toBe(2);
+  for (const events of streams.values()) expect(factsOf(events, 'RunStarted')).toHaveLength(1);
+}, 120_000);
