@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activeRun, DomainError, encodedBytes, type Fence, isTerminal, type RunOutput } from '@app/domain';
+import { activeRun, DomainError, encodedBytes, type Fence, fenced, isTerminal, type RunOutput } from '@app/domain';
 import type { ServerSecret, StreamHead } from '@app/storage';
 import type { TaskStreams } from '@app/tasks';
 
@@ -156,7 +156,8 @@ export class RunWriter {
 
   /**
    * A connection that broke says nothing about whether the write was recorded: the same batch is sent again under the
-   * same sequence number, which the record takes once, for as long as the lease holds.
+   * same sequence number, which the record takes once, for as long as the lease holds. After that the run is lost, not
+   * failed: what becomes of the task is up to whoever takes it back.
    */
   private async append(outputs: readonly RunOutput[]): Promise<void> {
     let head: StreamHead | undefined = this.head;
@@ -178,7 +179,8 @@ export class RunWriter {
         return;
       } catch (error) {
         if (error instanceof DomainError && error.kind !== 'Overloaded') throw error;
-        if (!mayPass(error) || !this.holdsLease()) throw error;
+        if (!mayPass(error)) throw error;
+        if (!this.holdsLease()) throw fenced(this.head.state, this.task.taskId);
         head = undefined;
         await sleep(RETRY_MS);
       }
