@@ -196,6 +196,22 @@ it('a heartbeat that fails once costs no run', async () => {
   await worker.close();
 });
 
+it('a database that is away while a run begins costs no run either', async () => {
+  const worker = await acta.replica({ agents: [agent.definition] });
+  const { reader } = worker;
+  const read = reader.conversation.bind(reader);
+  reader.conversation = () => {
+    reader.conversation = read;
+    return Promise.reject(new Error('Connection terminated unexpectedly'));
+  };
+  agent.on('read twice', (ctx) => ctx.complete(`attempt ${ctx.attempt}`));
+  // Of a task that came in elsewhere, the worker must read what was said.
+  const taskId = await watcher.submit(alice, 'read twice');
+  await until(taskId, 'completed');
+  expect(textOf((await watcher.get(alice, taskId)).statusMessage!)).toBe('attempt 1');
+  await worker.close();
+});
+
 describe('the queue row', () => {
   // F22
   it('is there as soon as its task is, whatever happens to the process: both come in one transaction', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   activeRun,
   DomainError,
@@ -11,7 +12,7 @@ import {
   TaskFold,
   textOf,
 } from '@app/domain';
-import type { ServerSecret, StreamHead } from '@app/storage';
+import { isUnavailable, type ServerSecret, type StreamHead } from '@app/storage';
 import type { TaskReader, TaskStreams } from '@app/tasks';
 import type { Agent, AgentContext, ArtifactInput, Saying } from './agent.contract.js';
 import { MessageInbox } from './message-inbox.js';
@@ -35,6 +36,7 @@ export interface RunServices {
 
 /** How long an agent whose run was canceled or handed back may take to notice, before the run goes on without it. */
 const ABORT_GRACE_MS = 30_000;
+const RETRY_MS = 50;
 
 /** One attempt of an agent at one turn, from its claim to its outcome. */
 export class Run {
@@ -233,7 +235,22 @@ export class Run {
       return fold.messages();
     }
     // As of the claim: what is said after it comes through the inbox, and must not come twice.
-    return this.services.reader.conversation(tenantId, { taskId, state: head.state, key: head.key });
+    const { reader } = this.services;
+    return this.whileHeld(() => reader.conversation(tenantId, { taskId, state: head.state, key: head.key }));
+  }
+
+  /** Reads for the agent, again while the database is away: that is no failure of the agent's. */
+  private async whileHeld<T>(read: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await read();
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+        if (!this.leaseRemains()) this.lose();
+        this.aborter.signal.throwIfAborted();
+        await sleep(RETRY_MS);
+      }
+    }
   }
 
   private artifact(input: ArtifactInput): RunOutput {
