@@ -19,7 +19,7 @@ const PATIENCE_MS = 30_000;
 const TASK_NOT_CANCELABLE = -32002;
 const UNSUPPORTED_OPERATION = -32004;
 
-/** Thrown where a client is out of patience: the storm is over, and what it asked for is not acknowledged. */
+/** Thrown where a client is out of patience: the storm is over, and it still has no answer. */
 class GaveUp extends Error {}
 
 /** Clients that use the public API as careful clients do: whatever gets no answer is sent again, under the same id. */
@@ -47,6 +47,7 @@ export class Load {
           await this.something(random);
         } catch (error) {
           if (!(error instanceof GaveUp)) throw error;
+          this.violation(`a client was still without an answer ${PATIENCE_MS / 1_000} s after all was well again`);
         }
         await delay(random.between(0, 60));
       }
