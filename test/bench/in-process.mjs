@@ -32,6 +32,7 @@ export async function openActa(databaseUrl) {
 export async function recordQueries(/** @type {() => Promise<unknown>} */ work) {
   /** @type {{ name: string, text: string, values: unknown[] }[]} */
   const queries = [];
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own client below
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = function (/** @type {any} */ first, /** @type {any} */ values, ...rest) {
     // Other processes are told on a connection of its own, once for many commands.

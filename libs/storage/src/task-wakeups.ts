@@ -157,7 +157,10 @@ export class TaskWakeups {
       await client.query('set synchronous_commit = off');
       await client.query(`listen ${CHANNEL}`);
       // Closed while it connected.
-      if (this.closed) return void (await client.end());
+      if (this.closed) {
+        await client.end();
+        return;
+      }
       // Whoever thought to be alone hears of this process.
       await client.query(NOTIFY, [CHANNEL, JSON.stringify([this.instance])]);
       this.client = client;
