@@ -70,6 +70,15 @@ it('finds changes by polling when the connection is lost, and hears again once i
   expect(await notified).toBe('tester');
 });
 
+it('hears on after a notification that it cannot read', async () => {
+  const taskId = await first.submit(alice, 'one');
+  for (const payload of ['no JSON', '5', '["x", 7]'])
+    await acta.sql(`select pg_notify('acta_task_changed', $1)`, [payload]);
+  const notified = firstValueFrom(second.wakeups.queued);
+  first.wakeups.publish({ tenantId, taskId, version: 3, queuedFor: 'tester' });
+  expect(await notified).toBe('tester');
+});
+
 it('tells nothing more once nobody listens', async () => {
   const taskId = await first.submit(alice, 'one');
   const heard: TaskChange[] = [];

@@ -181,7 +181,7 @@ export class TaskWakeups {
   }
 
   private hear(payload: string): void {
-    const [instance, ...changes] = JSON.parse(payload) as [string, ...Wire[]];
+    const [instance, ...changes] = wireOf(payload);
     if (instance === this.instance) return;
     this.alone = false;
     for (const [tenantId, taskId, version, queuedFor, pushes] of changes) {
@@ -226,6 +226,17 @@ export class TaskWakeups {
       .catch(() => []);
     for (const row of rows) this.emit({ tenantId: row.tenant_id, taskId: row.task_id, version: row.version });
   }
+}
+
+/** Of another version, or of another program on the channel: whoever cannot read it must not end for it. */
+function wireOf(payload: string): [string, ...Wire[]] {
+  try {
+    const wire = JSON.parse(payload) as unknown;
+    if (Array.isArray(wire) && wire.slice(1).every(Array.isArray)) return wire as [string, ...Wire[]];
+  } catch {
+    // No JSON.
+  }
+  return [''];
 }
 
 const keyOf = (tenantId: string, taskId: string) => `${tenantId}\n${taskId}`;
