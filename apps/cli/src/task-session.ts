@@ -79,6 +79,7 @@ class NoAgents extends AgentDirectory {
   }
 }
 
-async function loadAgents({ agents, maxAttempts, demoFaults }: Config): Promise<Agents> {
-  return Agents.load(agents, { retry: { attempts: maxAttempts, backoffMs: 0 }, demoFaults });
+async function loadAgents({ agents, maxAttempts, demoFaults, upstreamAllowPrivate }: Config): Promise<Agents> {
+  const retry = { attempts: maxAttempts, backoffMs: 0 };
+  return Agents.load(agents, { retry, demoFaults, upstreamAllowPrivate });
 }

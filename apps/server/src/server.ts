@@ -27,7 +27,8 @@ export interface RunningServer {
 /** Opens the storage, loads the agents, and listens. What keeps it from starting is thrown as one sentence. */
 export async function startServer(config: Config): Promise<RunningServer> {
   const retry = { attempts: config.maxAttempts, backoffMs: RETRY_BACKOFF_MS };
-  const agents = await Agents.load(config.agents, { retry, demoFaults: config.demoFaults });
+  const { demoFaults, upstreamAllowPrivate } = config;
+  const agents = await Agents.load(config.agents, { retry, demoFaults, upstreamAllowPrivate });
   const { databaseUrl, dataDir, secretKey } = config;
   const storage = await openStorage({ databaseUrl, dataDir, secretKey });
   try {

@@ -24,7 +24,8 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
     );
   }
   const retry = { attempts: config.maxAttempts, backoffMs: RETRY_BACKOFF_MS };
-  const agents = await Agents.load(config.agents, { retry, demoFaults: config.demoFaults });
+  const { demoFaults, upstreamAllowPrivate } = config;
+  const agents = await Agents.load(config.agents, { retry, demoFaults, upstreamAllowPrivate });
   const { databaseUrl, dataDir, secretKey } = config;
   const storage = await openStorage({ databaseUrl, dataDir, secretKey });
   try {

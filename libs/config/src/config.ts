@@ -59,6 +59,8 @@ export interface Config {
   readonly cardVersion: '0.3' | '1.0';
   readonly capabilities: ReadonlySet<Capability>;
   readonly pushAllowPrivate: boolean;
+  /** Agents elsewhere that work is forwarded to may be on http, and on addresses that are not public. */
+  readonly upstreamAllowPrivate: boolean;
   /** Requests a second of one caller, in bursts of twice as many. 0: no limit. */
   readonly rateLimit: number;
   readonly oidc: OidcConfig | null;
@@ -94,6 +96,7 @@ const KNOWN = [
   'ACTA_TLS_KEY',
   'ACTA_TOKEN',
   'ACTA_TRUST_PROXY',
+  'ACTA_UPSTREAM_ALLOW_PRIVATE',
   'ACTA_WORKER_CONCURRENCY',
 ];
 
@@ -132,6 +135,7 @@ export function readConfig(env: Environment = process.env): Config {
     cardVersion: read.oneOf('ACTA_CARD_VERSION', ['0.3', '1.0'], '0.3'),
     capabilities: capabilities(read, env),
     pushAllowPrivate: read.flag('ACTA_PUSH_ALLOW_PRIVATE'),
+    upstreamAllowPrivate: read.flag('ACTA_UPSTREAM_ALLOW_PRIVATE'),
     rateLimit: read.integer('ACTA_RATE_LIMIT', 5_000, [0, 1_000_000]),
     oidc: oidc(read),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),

@@ -43,6 +43,7 @@ describe('the environment', () => {
       cardVersion: '0.3',
       capabilities: new Set(['streaming', 'pushNotifications', 'extendedAgentCard']),
       pushAllowPrivate: false,
+      upstreamAllowPrivate: false,
       rateLimit: 5_000,
       tenantMaxQueued: 10_000,
       tenantMaxRunning: 0,
@@ -75,6 +76,7 @@ describe('the environment', () => {
       ACTA_CARD_VERSION: '1.0',
       ACTA_CAPABILITIES: 'streaming',
       ACTA_PUSH_ALLOW_PRIVATE: '1',
+      ACTA_UPSTREAM_ALLOW_PRIVATE: '1',
       ACTA_OIDC_ISSUER: 'https://id.example.com',
       ACTA_OIDC_AUDIENCE: 'acta',
       ACTA_OIDC_JWKS_URL: 'https://id.example.com/jwks',
@@ -100,6 +102,7 @@ describe('the environment', () => {
       cardVersion: '1.0',
       capabilities: new Set(['streaming']),
       pushAllowPrivate: true,
+      upstreamAllowPrivate: true,
       logLevel: 'debug',
       oidc: {
         issuer: 'https://id.example.com',

@@ -1,4 +1,13 @@
-import type { AgentExtension, AgentSkill, ArtifactContent, JsonObject, Message, Part, RetryPolicy } from '@app/domain';
+import type {
+  AgentExtension,
+  AgentSkill,
+  ArtifactContent,
+  JsonObject,
+  Message,
+  Part,
+  RetryPolicy,
+  UpstreamTask,
+} from '@app/domain';
 
 /** What an agent module exports: plain objects, no import from Acta. */
 export interface Agent {
@@ -21,8 +30,21 @@ export interface Agent {
   run?(ctx: AgentContext): Promise<void> | void;
 }
 
+/** Where an agent is that does the work of another: its base URL, or that of its card. */
+export interface UpstreamAddress {
+  readonly url: string;
+  /** Its bearer token. */
+  readonly token?: string;
+}
+
+/** Why a `signal` aborts when the task is being canceled: the run may still end it in its own way, until the deadline. */
+export class CancelRequested extends Error {}
+
 /** What an agent may say as a message: a text, parts, or parts with metadata. */
-export type Saying = string | readonly Part[] | { readonly parts: readonly Part[]; readonly metadata?: JsonObject };
+export type Saying =
+  | string
+  | readonly Part[]
+  | { readonly parts: readonly Part[]; readonly metadata?: JsonObject; readonly extensions?: string[] };
 
 export interface ArtifactInput extends Omit<ArtifactContent, 'parts'> {
   /** Default: one artifact per run, `artifact`. */
@@ -39,7 +61,13 @@ export interface ArtifactInput extends Omit<ArtifactContent, 'parts'> {
  * every further write is refused. A run that lost its lease gets a Fenced error, and its `signal` aborts.
  */
 export interface AgentContext {
-  readonly task: { readonly id: string; readonly contextId: string; readonly ring: string; readonly owner: string };
+  readonly task: {
+    readonly tenant: string;
+    readonly id: string;
+    readonly contextId: string;
+    readonly ring: string;
+    readonly owner: string;
+  };
   /** The message that this turn answers: the newest of the client's. */
   readonly message: Message;
   /** Everything else that was said, oldest first: at its end, what the agent itself has said since. */
@@ -56,6 +84,10 @@ export interface AgentContext {
     readonly leaseGeneration: number;
     readonly dispatcherGeneration: number;
   };
+  /** Where another agent does the work, as this run's predecessors recorded it; null when none did. */
+  readonly upstream: UpstreamTask | null;
+  /** Records that, for the runs and turns that follow. */
+  attach(upstream: UpstreamTask): Promise<void>;
   working(message?: Saying): Promise<void>;
   artifact(artifact: ArtifactInput): Promise<void>;
   requireInput(message: Saying): Promise<void>;
@@ -63,6 +95,8 @@ export interface AgentContext {
   complete(message?: Saying): Promise<void>;
   fail(message: Saying): Promise<void>;
   reject(message: Saying): Promise<void>;
+  /** Ends the task as canceled: the work was called off elsewhere. */
+  cancel(message?: Saying): Promise<void>;
   /** Answers with a bare message: the client sees no task. */
   reply(parts: Saying): Promise<void>;
   /** Messages that arrive while the run works; ends when the run does. */

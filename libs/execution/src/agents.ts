@@ -2,9 +2,11 @@ import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type AgentProfile, type RetryPolicy } from '@app/domain';
 import { AgentDirectory } from '@app/tasks';
-import type { Agent } from './agent.contract.js';
+import type { Agent, UpstreamAddress } from './agent.contract.js';
+import { AgentModuleError } from './agent-module-error.js';
 import { conformanceAgent } from './agents/conformance.agent.js';
 import { demoAgent } from './agents/demo.agent.js';
+import { upstreamAgent } from './agents/upstream.agent.js';
 
 export interface LoadedAgent {
   readonly definition: Agent;
@@ -14,10 +16,9 @@ export interface LoadedAgent {
 export interface AgentOptions {
   readonly retry: RetryPolicy;
   readonly demoFaults: boolean;
+  /** Lets agents that others run be on http, and on addresses that are not public. */
+  readonly upstreamAllowPrivate: boolean;
 }
-
-/** An agent module that cannot be used, and why, in one sentence. */
-export class AgentModuleError extends Error {}
 
 /** The agents of this process. The first is the default one. */
 export class Agents extends AgentDirectory {
@@ -34,7 +35,7 @@ export class Agents extends AgentDirectory {
     }
   }
 
-  /** Loads the entries of `ACTA_AGENTS`: built-in names, or paths of ES modules relative to the working directory. */
+  /** Loads the entries of `ACTA_AGENTS`: built-in names, base URLs of agents elsewhere, or paths of ES modules. */
   static async load(entries: readonly string[], options: AgentOptions): Promise<Agents> {
     const loaded = await Promise.all(entries.map((entry) => loadEntry(entry, options)));
     return Agents.of(loaded.flat(), options.retry);
@@ -71,6 +72,7 @@ export class Agents extends AgentDirectory {
 async function loadEntry(entry: string, options: AgentOptions): Promise<Agent[]> {
   if (entry === 'demo') return [demoAgent({ faults: options.demoFaults })];
   if (entry === 'conformance') return [conformanceAgent];
+  if (/^https?:\/\//i.test(entry)) return [await elsewhere(entry, { url: entry }, options)];
   const path = isAbsolute(entry) ? entry : resolve(process.cwd(), entry);
   let module: { default?: unknown };
   try {
@@ -79,10 +81,37 @@ async function loadEntry(entry: string, options: AgentOptions): Promise<Agent[]>
     throw new AgentModuleError(`ACTA_AGENTS: ${entry} cannot be loaded: ${(error as Error).message}`);
   }
   const exported: unknown[] = Array.isArray(module.default) ? module.default : [module.default];
-  return exported.map((candidate) => checked(entry, candidate));
+  return Promise.all(exported.map((candidate) => usable(entry, candidate, options)));
 }
 
-function checked(entry: string, candidate: unknown): Agent {
+/** An agent of a module, with what the card of its upstream agent says where it has one. */
+async function usable(entry: string, candidate: unknown, options: AgentOptions): Promise<Agent> {
+  const { upstream, ...own } = (candidate ?? {}) as Partial<Agent> & { upstream?: string | UpstreamAddress };
+  if (upstream === undefined) return checked(entry, candidate);
+  const at = typeof upstream === 'string' ? { url: upstream } : upstream;
+  return checked(entry, await elsewhere(entry, at, options, own), 'may have no skills');
+}
+
+function elsewhere(
+  entry: string,
+  at: UpstreamAddress,
+  options: AgentOptions,
+  own: Partial<Agent> = {},
+): Promise<Agent> {
+  if (typeof at.url !== 'string' || !/^https?:/i.test(at.url) || !URL.canParse(at.url)) {
+    throw new AgentModuleError(
+      `ACTA_AGENTS: ${entry}: an upstream agent needs its URL, such as https://agent.example/`,
+    );
+  }
+  if (at.token !== undefined && !/^[\x21-\x7e]+$/.test(at.token)) {
+    throw new AgentModuleError(`ACTA_AGENTS: ${entry}: the token of an upstream agent must be printable ASCII`);
+  }
+  if (own.run !== undefined)
+    throw new AgentModuleError(`ACTA_AGENTS: ${entry}: an agent has run or upstream, not both`);
+  return upstreamAgent(at, { allowPrivate: options.upstreamAllowPrivate }, own);
+}
+
+function checked(entry: string, candidate: unknown, skills?: 'may have no skills'): Agent {
   const wrong = (what: string) => new AgentModuleError(`ACTA_AGENTS: ${entry}: ${what}`);
   if (typeof candidate !== 'object' || candidate === null) {
     throw wrong('its default export must be an agent or an array of agents');
@@ -97,7 +126,8 @@ function checked(entry: string, candidate: unknown): Agent {
   if (agent.run !== undefined && typeof agent.run !== 'function') {
     throw wrong(`run of agent "${agent.name}" must be a function; leave it out for an agent that remote workers run`);
   }
-  if (!Array.isArray(agent.skills) || agent.skills.length === 0) throw wrong(`agent "${agent.name}" needs skills`);
+  if (!Array.isArray(agent.skills) || (agent.skills.length === 0 && skills === undefined))
+    throw wrong(`agent "${agent.name}" needs skills`);
   const extensions: unknown = agent.extensions ?? [];
   if (!Array.isArray(extensions) || extensions.some((extension) => typeof extension?.uri !== 'string')) {
     throw wrong(`extensions of agent "${agent.name}" must be an array of objects with a uri`);

@@ -1,5 +1,7 @@
 export * from './agent.contract.js';
+export * from './agent-module-error.js';
 export * from './agents.js';
+export * from './agents/upstream.agent.js';
 export * from './lease-reaper.js';
 export * from './run.js';
 export * from './run-queue.js';

@@ -14,7 +14,7 @@ import {
 } from '@app/domain';
 import { isUnavailable, type ServerSecret, type StreamHead } from '@app/storage';
 import type { TaskReader, TaskStreams } from '@app/tasks';
-import type { Agent, AgentContext, ArtifactInput, Saying } from './agent.contract.js';
+import { type Agent, type AgentContext, type ArtifactInput, CancelRequested, type Saying } from './agent.contract.js';
 import { MessageInbox } from './message-inbox.js';
 import { RunWriter } from './run-writer.js';
 
@@ -100,7 +100,7 @@ export class Run {
   cancel(): void {
     if (this.canceled) return;
     this.canceled = true;
-    this.aborter.abort(new Error('the task is being canceled'));
+    this.aborter.abort(new CancelRequested('the task is being canceled'));
   }
 
   /** The lease is gone: whatever the agent still says is not recorded. */
@@ -200,7 +200,7 @@ export class Run {
     const say = (saying: Saying) => this.message(saying);
     const write = (output: RunOutput) => this.writer.write(output);
     return {
-      task: { id: this.taskId, contextId, ring, owner },
+      task: { tenant: this.tenantId, id: this.taskId, contextId, ring, owner },
       message,
       history: said.filter((other) => other !== message),
       text: textOf(message),
@@ -213,6 +213,9 @@ export class Run {
         leaseGeneration: run.leaseGeneration,
         dispatcherGeneration: run.dispatcherGeneration,
       },
+      upstream: head.state.upstream ?? null,
+      attach: ({ taskId, contextId: theirs, messageId }) =>
+        write({ type: 'status', upstream: { taskId, contextId: theirs, messageId } }),
       working: (saying) => write(saying === undefined ? { type: 'status' } : { type: 'status', message: say(saying) }),
       artifact: (artifact) => write(this.artifact(artifact)),
       requireInput: (saying) => write({ type: 'input-required', message: say(saying) }),
@@ -221,6 +224,8 @@ export class Run {
         write(saying === undefined ? { type: 'complete' } : { type: 'complete', message: say(saying) }),
       fail: (saying) => write({ type: 'fail', message: say(saying) }),
       reject: (saying) => write({ type: 'reject', message: say(saying) }),
+      cancel: (saying) =>
+        write(saying === undefined ? { type: 'canceled' } : { type: 'canceled', message: say(saying) }),
       reply: (saying) => write({ type: 'reply', message: say(saying) }),
       messages: () => this.inbox.messages(this.aborter.signal),
     };

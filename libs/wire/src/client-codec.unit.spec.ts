@@ -34,7 +34,10 @@ const STATES: RemoteStatus['state'][] = [
 ];
 const status = fc.constantFrom(...STATES);
 /** Ids of tasks are the receiver's own and stay behind. */
-const spoken = message.map(({ referenceTaskIds: _, ...said }): Message => ({ ...said, role: 'agent' }));
+const spoken = message.map((said): Message => {
+  const { referenceTaskIds: _mine, ...rest } = said;
+  return { ...rest, role: 'agent' };
+});
 const artifact: fc.Arbitrary<ArtifactView> = fc.record(
   {
     artifactId: fc.uuid(),
@@ -55,7 +58,7 @@ describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, cl
   it('is the status that the agent told', () => {
     fc.assert(
       fc.property(status, fc.option(spoken, { nil: undefined }), (now, said) => {
-        const told = { ...(said === undefined ? {} : { message: said }) };
+        const told = said === undefined ? {} : { message: said };
         expect(read({ type: 'status', ids, state: { ...state, status: now }, final: false, ...told })).toEqual({
           type: 'status',
           ids,
