@@ -5,4 +5,6 @@ export const FAILED_ONCE: readonly number[] = [
   2, 3,
   // A task failed because the database was away as a worker read what was said in it.
   2002,
+  // A heartbeat that waited for a row renewed a lease that had ended meanwhile.
+  3003,
 ];

@@ -196,6 +196,24 @@ it('a heartbeat that fails once costs no run', async () => {
   await worker.close();
 });
 
+it('a heartbeat that had to wait past the end of its lease renews nothing', async () => {
+  const worker = await deafWorker();
+  const gate = new Gate();
+  agent.on('held up', () => gate.opened);
+  const taskId = await worker.submit(alice, 'held up');
+  const { run } = await started(taskId);
+  const lease = `update run_queue set lease_expires_at = clock_timestamp() + interval '300 ms' where task_id = $1`;
+  await acta.sql(lease, [taskId]);
+  const { beat } = await watcher.database.transaction(async (executor) => {
+    await executor.query('select from run_queue where task_id = $1 for update', [taskId]);
+    const waiting = watcher.queue.heartbeat([{ tenantId: alice.tenantId, taskId, runId: run!.id }], 60_000);
+    await executor.query('select pg_sleep(0.4)');
+    return { beat: waiting };
+  });
+  expect(await beat).toEqual([]);
+  gate.open();
+});
+
 it('a database that is away while a run begins costs no run either', async () => {
   const worker = await acta.replica({ agents: [agent.definition] });
   const { reader } = worker;

@@ -139,12 +139,21 @@ const HEADS: NamedStatement = {
     order by p.nth`,
 };
 
+/**
+ * Locks first, and only then looks at the clock: a heartbeat that waited for a row past the end of its lease renews
+ * nothing. Rows are taken in the order in which appends take them, so that the two cannot wait for each other.
+ */
 const HEARTBEAT: NamedStatement = {
   name: 'heartbeat',
-  text: `update run_queue q set lease_expires_at = clock_timestamp() + $4 * interval '1 millisecond'
-    from unnest($1::text[], $2::text[], $3::text[]) as h (tenant_id, task_id, run_id)
-    where q.tenant_id = h.tenant_id and q.task_id = h.task_id and q.run_id = h.run_id
-      and q.lease_expires_at > clock_timestamp()
+  text: `with held as materialized (
+      select q.tenant_id, q.task_id, q.lease_expires_at
+      from unnest($1::text[], $2::text[], $3::text[]) as h (tenant_id, task_id, run_id)
+      join run_queue q on q.tenant_id = h.tenant_id and q.task_id = h.task_id and q.run_id = h.run_id
+      order by q.tenant_id collate "C", q.task_id collate "C" for update of q
+    )
+    update run_queue q set lease_expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+    from held where q.tenant_id = held.tenant_id and q.task_id = held.task_id
+      and held.lease_expires_at > clock_timestamp()
     returning q.run_id, q.cancel_deadline is not null as cancel`,
 };
 
