@@ -39,9 +39,13 @@ const seeds = values.regressions ? FAILED_ONCE : Array.from({ length: storms }, 
 
 const directory = await mkdtemp(join(tmpdir(), 'acta-faults-'));
 const cluster = await PostgresCluster.start(directory);
+/** The embedded Postgres outlives whoever started it. */
+const clear = async () => {
+  await cluster.close();
+  await rm(directory, { recursive: true, force: true });
+};
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  // The embedded Postgres outlives whoever started it.
-  process.once(signal, () => void cluster.close().finally(() => process.exit(130)));
+  process.once(signal, () => void clear().finally(() => process.exit(130)));
 }
 const total = { tasks: 0, faults: 0, violations: 0 };
 try {
@@ -61,8 +65,7 @@ try {
     }
   }
 } finally {
-  await cluster.close();
-  await rm(directory, { recursive: true, force: true });
+  await clear();
 }
 console.log(`${seeds.length} storms: ${total.tasks} tasks, ${total.faults} faults, ${total.violations} violations`);
 process.exit(total.violations === 0 ? 0 : 1);

@@ -12,7 +12,8 @@ export class PostgresCluster {
   private readonly opened: EmbeddedPostgres[];
 
   private constructor(
-    private readonly directory: string,
+    /** Whatever else a storm writes goes in here as well. */
+    readonly directory: string,
     private readonly dataDirectory: string,
     first: EmbeddedPostgres,
   ) {

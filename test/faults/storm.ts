@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Database, EventLog, ServerSecret } from '@app/storage';
@@ -42,7 +41,7 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
   const name = `storm_${seed}_${process.pid}`;
   const url = await cluster.createDatabase(name);
   if (breakFence) await removeFence(url);
-  const scratch = await mkdtemp(join(tmpdir(), 'acta-storm-'));
+  const scratch = await mkdtemp(join(cluster.directory, 'storm-'));
   const journal = new Journal();
   const violation = (what: string) => journal.violations.push(what);
   const fleet = await Fleet.start(cluster, name, scratch, violation);
