@@ -1,9 +1,8 @@
 import { activeRun, type RetryPolicy, retryAt, SYSTEM_ACTOR, type TaskCommand } from '@app/domain';
-import { freshCommandId, type TaskStreams } from '@app/tasks';
+import { freshCommand, type TaskStreams } from '@app/tasks';
 import type { LockedTask, RunQueue } from './run-queue.js';
 
 const BATCH = 50;
-const NO_PAYLOAD = Buffer.alloc(32);
 
 /**
  * Takes back what its holder has let go: expired leases are retried or fail their task, and cancels whose deadline has
@@ -77,13 +76,7 @@ export class LeaseReaper {
         const what = command(task);
         if (what === null) continue;
         const { tenantId, taskId, head } = task;
-        const envelope = {
-          tenantId,
-          taskId,
-          actor: SYSTEM_ACTOR,
-          commandId: freshCommandId(due),
-          fingerprint: NO_PAYLOAD,
-        };
+        const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, ...freshCommand(due) };
         const result = await this.streams.applyLocked(envelope, what, head, executor);
         if (result !== null) appended.push({ task, result });
       }

@@ -12,13 +12,7 @@ import {
   type TaskState,
 } from '@app/domain';
 import type { NamedStatement, ServerSecret, StoredEvent, StreamHead } from '@app/storage';
-import {
-  type AgentDirectory,
-  type CommandEnvelope,
-  freshCommandId,
-  type TaskReader,
-  type TaskStreams,
-} from '@app/tasks';
+import { type AgentDirectory, type CommandEnvelope, freshCommand, type TaskReader, type TaskStreams } from '@app/tasks';
 import { BehaviorSubject, filter, fromEvent, interval, merge, timer } from 'rxjs';
 import {
   HANDED_BACK,
@@ -33,7 +27,6 @@ import {
 import type { RunQueue } from './run-queue.js';
 
 const POLL_MS = 1_000;
-const NO_PAYLOAD = Buffer.alloc(32);
 
 const CLAIMED_BY: NamedStatement = {
   name: 'run_claimed_by',
@@ -167,7 +160,7 @@ export class RemoteRuns {
       for (const task of await this.queue.waitingFor({ tenantId, agents, rings }, limit, executor)) {
         const { taskId, head } = task;
         const result = await this.streams.applyLocked(
-          { tenantId, taskId, actor: { subject, role }, commandId: freshCommandId('claim'), fingerprint: NO_PAYLOAD },
+          { tenantId, taskId, actor: { subject, role }, ...freshCommand('claim') },
           // The task is part of the run's name, so that a write finds it, also after the run has left the queue.
           { type: 'ClaimRun', claim: { runId: `${taskId}.${newId()}`, worker: workerOf(principal) } },
           head,
@@ -219,7 +212,7 @@ export class RemoteRuns {
   private async handBack(principal: Principal, claimed: readonly Claimed[]): Promise<void> {
     for (const { taskId, runId, leaseGeneration, dispatcherGeneration, head } of claimed) {
       const fence = { runId, leaseGeneration, dispatcherGeneration };
-      const envelope = this.envelope(principal, taskId, freshCommandId('hand-back'), NO_PAYLOAD, fence);
+      const envelope = this.envelope(principal, taskId, freshCommand('hand-back'), fence);
       await this.streams.apply(envelope, { type: 'LoseRun', fence, reason: 'released', retry: HANDED_BACK }, head);
     }
   }
@@ -250,9 +243,10 @@ export class RemoteRuns {
     outputs: readonly RunOutput[],
   ): Promise<StreamHead> {
     const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
+    const commandId = `run:${runId}:${seq}`;
     const fingerprint = this.secret.hmac('fingerprint', JSON.stringify(outputs));
     const applied = await this.streams.apply(
-      this.envelope(principal, taskId, `run:${runId}:${seq}`, fingerprint, fence),
+      this.envelope(principal, taskId, { commandId, fingerprint }, fence),
       { type: 'RecordRun', fence, seq, readThrough: readThrough ?? head.state.clientMessages.lastVersion, outputs },
       head,
     );
@@ -262,11 +256,10 @@ export class RemoteRuns {
   private envelope(
     { tenantId, subject, role }: Principal,
     taskId: string,
-    commandId: string,
-    fingerprint: Buffer,
+    command: Pick<CommandEnvelope, 'commandId' | 'fingerprint'>,
     fence: Fence,
   ): CommandEnvelope {
-    return { tenantId, taskId, actor: { subject, role }, commandId, fingerprint, fence };
+    return { tenantId, taskId, actor: { subject, role }, ...command, fence };
   }
 
   /** The task of a run that this worker claimed, whatever has become of it since. Errors: TaskNotFound. */

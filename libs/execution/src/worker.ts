@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import { newId, SYSTEM_ACTOR } from '@app/domain';
 import type { AppendResult } from '@app/storage';
-import { freshCommandId, type RunSlot, RunSlots } from '@app/tasks';
+import { freshCommand, type RunSlot, RunSlots } from '@app/tasks';
 import type { Subscription } from 'rxjs';
 import type { Agents } from './agents.js';
 import { type HeldRun, Run, type RunServices } from './run.js';
@@ -17,7 +17,6 @@ export interface WorkerOptions {
 }
 
 const BATCH = 32;
-const NO_PAYLOAD = Buffer.alloc(32);
 
 /** Claims work, runs agents, and keeps the leases of what it runs alive. */
 export class Worker extends RunSlots {
@@ -170,7 +169,7 @@ export class Worker extends RunSlots {
         const { tenantId, taskId, head } = task;
         const claim = { runId: newId(), worker: this.id };
         const result = await streams.applyLocked(
-          { tenantId, taskId, actor: SYSTEM_ACTOR, commandId: freshCommandId('claim'), fingerprint: NO_PAYLOAD },
+          { tenantId, taskId, actor: SYSTEM_ACTOR, ...freshCommand('claim') },
           { type: 'ClaimRun', claim },
           head,
           executor,

@@ -47,6 +47,7 @@ export type Applied =
   | { readonly outcome: 'received'; readonly receipt: Receipt };
 
 const MAX_CONFLICTS = 20;
+const NO_PAYLOAD = Buffer.alloc(32);
 
 /** Runs commands against streams: load, decide, project, append; decide anew when another append came first. */
 export class TaskStreams {
@@ -158,6 +159,12 @@ export class TaskStreams {
 
 /** A command id for a command that nobody retries by name. */
 export const freshCommandId = (what: string): string => `${what}:${randomUUID()}`;
+
+/** What names a command of Acta's own: it cannot come back, so that no payload is kept to compare. */
+export const freshCommand = (what: string): Pick<CommandEnvelope, 'commandId' | 'fingerprint'> => ({
+  commandId: freshCommandId(what),
+  fingerprint: NO_PAYLOAD,
+});
 
 const conflicting = (commandId: string) =>
   new DomainError('CommandConflict', `command "${commandId}" is in the record with another payload`, { commandId });
