@@ -10,7 +10,7 @@ const BATCH = 50;
  */
 export class LeaseReaper {
   private timer: NodeJS.Timeout | null = null;
-  private sweeping: Promise<void> = Promise.resolve();
+  private sweeping: Promise<void> | null = null;
 
   constructor(
     private readonly streams: TaskStreams,
@@ -21,9 +21,14 @@ export class LeaseReaper {
     private readonly random: () => number = Math.random,
   ) {}
 
+  /** One sweep at a time: while the database hangs, each further one would take one more connection of the pool. */
   start(): void {
     this.timer ??= setInterval(() => {
-      this.sweeping = this.sweep().catch(this.onError);
+      this.sweeping ??= this.sweep()
+        .catch(this.onError)
+        .finally(() => {
+          this.sweeping = null;
+        });
     }, this.periodMs);
   }
 
