@@ -31,7 +31,7 @@ export interface RunServices {
   readonly streams: TaskStreams;
   readonly reader: TaskReader;
   readonly secret: ServerSecret;
-  readonly onError: (error: unknown, run: { tenantId: string; taskId: string; runId: string }) => void;
+  readonly onError: (error: unknown, run?: { tenantId: string; taskId: string; runId: string }) => void;
 }
 
 /** How long an agent whose run was canceled or handed back may take to notice, before the run goes on without it. */

@@ -97,7 +97,7 @@ export class Worker extends RunSlots {
     this.again = true;
     if (this.draining) return;
     this.claiming ??= this.claimAll()
-      .catch((error: unknown) => this.services.onError(error, { tenantId: '', taskId: '', runId: '' }))
+      .catch((error: unknown) => this.services.onError(error))
       .finally(() => {
         this.claiming = null;
         // Asked for between the end of the loop and now.
