@@ -99,7 +99,7 @@ export class Replica {
       new PushPolicy(true, true),
     );
     const policy = options.cancel ?? new CancelPolicy('fence', 5_000);
-    this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret);
+    this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret, agents);
     this.resumeHandler = new ResumeTaskHandler(streams, reader, access, secret);
     this.getHandler = new GetTaskHandler(reader, access);
     this.listHandler = new ListTasksHandler(this.log, reader, new PageTokens(secret));

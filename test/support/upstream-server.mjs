@@ -44,6 +44,7 @@ const artifactOf = (artifactId, parts) => ({
   extensions: [],
 });
 const canceled = new Set();
+const waiting = new Map();
 
 const agent = {
   async execute({ taskId, contextId, userMessage, task }, bus) {
@@ -79,7 +80,11 @@ const agent = {
     status(TaskState.TASK_STATE_WORKING, says('report') ? 'at work' : undefined);
     if (says('unstarted')) chunk('never started', 'x', true, true);
     if (says('draft')) chunk('text', 'DRAFT ', false, false);
-    if (says('ask')) return status(TaskState.TASK_STATE_INPUT_REQUIRED, 'which one?');
+    const callOff = () => status(TaskState.TASK_STATE_CANCELED, 'called off');
+    if (says('ask')) {
+      waiting.set(taskId, callOff);
+      return status(TaskState.TASK_STATE_INPUT_REQUIRED, 'which one?');
+    }
     if (says('auth')) return status(TaskState.TASK_STATE_AUTH_REQUIRED, 'sign in');
     if (says('fail')) return status(TaskState.TASK_STATE_FAILED, 'failed, as asked');
     if (says('reject')) return status(TaskState.TASK_STATE_REJECTED, 'rejected, as asked');
@@ -87,12 +92,14 @@ const agent = {
     for (let at = 0; at < chunks; at += 1) {
       chunk('text', says('goes on') ? text.toUpperCase() : `${at} `, at > 0 || says('goes on'), at === chunks - 1);
       await sleep(number('every', 0));
-      if (canceled.has(taskId)) return status(TaskState.TASK_STATE_CANCELED, 'called off');
+      if (canceled.has(taskId)) return callOff();
     }
     status(TaskState.TASK_STATE_COMPLETED, says('report') ? 'done' : undefined);
   },
-  async cancelTask(taskId) {
+  async cancelTask(taskId, bus) {
     canceled.add(taskId);
+    waiting.get(taskId)?.();
+    if (waiting.has(taskId)) bus.finished();
   },
 };
 

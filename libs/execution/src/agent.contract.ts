@@ -28,6 +28,8 @@ export interface Agent {
    * or tries again when the error has `retryable: true`. Without it, remote workers run the agent over HTTP.
    */
   run?(ctx: AgentContext): Promise<void> | void;
+  /** A task was canceled between its turns, whose work is elsewhere: that can be called off. */
+  calledOff?(upstream: UpstreamTask): Promise<void>;
 }
 
 /** Where an agent is that does the work of another: its base URL, or that of its card. */

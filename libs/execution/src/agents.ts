@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type AgentProfile, type RetryPolicy } from '@app/domain';
+import { type AgentProfile, type RetryPolicy, type UpstreamTask } from '@app/domain';
 import { AgentDirectory } from '@app/tasks';
 import type { Agent, UpstreamAddress } from './agent.contract.js';
 import { AgentModuleError } from './agent-module-error.js';
@@ -55,6 +55,13 @@ export class Agents extends AgentDirectory {
 
   override all(): readonly AgentProfile[] {
     return this.agents.map((agent) => agent.profile);
+  }
+
+  override calledOff(agent: string, upstream: UpstreamTask): void {
+    void this.byName
+      .get(agent)
+      ?.definition.calledOff?.(upstream)
+      .catch(() => undefined);
   }
 
   /** Agents that this process can run; the others are run by remote workers. */

@@ -1,4 +1,5 @@
 import {
+  activeRun,
   canSee,
   DomainError,
   type Fence,
@@ -11,6 +12,7 @@ import {
 import { ServerSecret } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { AccessRecord } from './access-record.js';
+import { AgentDirectory } from './ports.js';
 import { TaskFollower } from './task-follower.js';
 import { TaskReader } from './task-reader.js';
 import { type CommandEnvelope, freshCommandId, TaskStreams } from './task-streams.js';
@@ -45,6 +47,7 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
     private readonly access: AccessRecord,
     private readonly policy: CancelPolicy,
     private readonly secret: ServerSecret,
+    private readonly agents: AgentDirectory,
   ) {}
 
   async execute({ principal, taskId, options }: CancelTask): Promise<TaskView> {
@@ -76,6 +79,9 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
       await this.untilEnd(follower, tenantId, taskId);
       const view = await follower.view();
       if (view === null) throw taskNotFound(taskId);
+      const idle = activeOnArrival && activeRun(state) === null;
+      if (idle && view.state.status === 'canceled' && state.upstream)
+        this.agents.calledOff(state.agent, state.upstream);
       return view;
     } catch (error) {
       if (!activeOnArrival || !DomainError.is(error, 'TaskNotCancelable')) throw error;

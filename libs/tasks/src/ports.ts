@@ -1,4 +1,4 @@
-import type { AgentProfile, Claim, RecordedEvent } from '@app/domain';
+import type { AgentProfile, Claim, RecordedEvent, UpstreamTask } from '@app/domain';
 import type { StreamHead } from '@app/storage';
 
 /** The agents of this server; `libs/execution` loads them. */
@@ -6,6 +6,12 @@ export abstract class AgentDirectory {
   abstract readonly defaultAgent: AgentProfile;
   abstract find(name: string): AgentProfile | undefined;
   abstract all(): readonly AgentProfile[];
+
+  /**
+   * A task was canceled that another agent works on, and no run held it that could say so there. Not waited for, and tried
+   * once: the task here has ended either way.
+   */
+  calledOff(_agent: string, _upstream: UpstreamTask): void {}
 }
 
 /** A place for one run in this process, kept until it is started or given back. */

@@ -3,13 +3,9 @@ import { type A2aClient, ClientFailure, type RemoteIds, type RemoteTask, type Re
 import { derivedId, DomainError, isInterrupted, isTerminal, type Message, type UpstreamTask } from '@app/domain';
 import { type AgentContext, CancelRequested } from '../agent.contract.js';
 import { UpstreamMirror } from './upstream-mirror.js';
+import { patiently, type PatienceTiming } from './upstream-patience.js';
 
-export interface UpstreamTiming {
-  /** How long an agent that does not answer is tried again, before the run is given up for another attempt. */
-  readonly patienceMs: number;
-  /** The first wait before it is asked again; each later one is twice the one before, up to `maxWaitMs`. */
-  readonly waitMs: number;
-  readonly maxWaitMs: number;
+export interface UpstreamTiming extends PatienceTiming {
   /** How long its cancel may take. Shorter than what is left of a canceled run. */
   readonly cancelMs: number;
 }
@@ -271,27 +267,8 @@ export class UpstreamTurn {
     return derivedId('upstream', this.ctx.task.id, messageId);
   }
 
-  /** Does it again for as long as the agent cannot be reached, within the patience for it. */
-  private async patiently<T>(work: () => Promise<T>): Promise<T> {
-    const { patienceMs, waitMs, maxWaitMs } = this.timing;
-    let giveUpAt = Infinity;
-    for (let wait = waitMs; ; wait = Math.min(wait * 2, maxWaitMs)) {
-      const { news } = this.mirror;
-      try {
-        return await work();
-      } catch (error) {
-        this.calls.signal.throwIfAborted();
-        if (!ClientFailure.is(error, 'unreachable')) throw error;
-        const now = performance.now();
-        if (this.mirror.news > news) {
-          giveUpAt = Infinity;
-          wait = waitMs;
-        }
-        giveUpAt = Math.min(giveUpAt, now + patienceMs);
-        if (now + wait > giveUpAt) throw error;
-        await sleep(wait / 2 + (wait / 2) * Math.random(), undefined, { signal: this.calls.signal });
-      }
-    }
+  private patiently<T>(work: () => Promise<T>): Promise<T> {
+    return patiently(work, this.timing, () => this.mirror.news, this.calls.signal);
   }
 
   private async giveUp(error: unknown): Promise<void> {

@@ -42,6 +42,9 @@ export async function upstreamAgent(
     ...(output.size > 0 ? { outputModes: [...output] } : {}),
     extensions: card.extensions,
     ...own,
+    async calledOff({ taskId }) {
+      await client.cancel(taskId, AbortSignal.timeout(CONNECT_MS));
+    },
     run: (ctx) => new UpstreamTurn(client, ctx, { ...UPSTREAM_TIMING, ...timing }).run(),
   };
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { textOf, type TaskView } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
+import { eventually } from '../../../../test/support/rpc.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 import { Upstream } from '../../../../test/support/upstream.js';
 import type { Agent } from '../agent.contract.js';
@@ -96,6 +97,13 @@ describe.each([
     expect([view.state.status, view.statusMessage && textOf(view.statusMessage)]).toEqual(['canceled', 'called off']);
     const { tasks } = await upstream.state();
     expect(tasks.find(({ id }) => id === view.state.upstream!.taskId)?.status.state).toBe(5);
+  });
+
+  it('is called off when its client cancels between two turns', async () => {
+    const { taskId, state } = await send('then ask');
+    expect((await replica.cancel(alice, taskId)).state.status).toBe('canceled');
+    const theirs = async () => (await upstream.state()).tasks.find(({ id }) => id === state.upstream!.taskId)!;
+    await eventually(theirs, ({ status }) => status.state === 5);
   });
 
   // F14
