@@ -1,8 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { DatabaseView } from '../support/database-view.js';
 import { ActaProcess, createDataDir } from '../support/acta-process.js';
 import { eventually, V1Caller, type WireTask } from '../support/rpc.js';
 import { startServer, startWorker, TOKEN } from '../support/start-server.js';
+import { createTestDatabase } from '../support/test-database.js';
 import { Upstream } from '../support/upstream.js';
 
 const isCompleted = ({ status }: WireTask) => status.state === 'TASK_STATE_COMPLETED';
@@ -55,6 +58,38 @@ it('has the card of the upstream agent, and its name as an address', async () =>
   await server.stop();
   await upstream.kill();
 }, 60_000);
+
+it('is another Acta, by a module that has its token, which is killed and restarted in the middle', async () => {
+  const shared = await createTestDatabase();
+  const far = await startServer({ databaseUrl: shared.url, env: { ACTA_LEASE_MS: '1500' } });
+  const dataDir = await createDataDir();
+  const module = join(dataDir, 'gate.mjs');
+  await writeFile(
+    module,
+    `export default { name: 'gate', upstream: { url: process.env.FAR_URL, token: process.env.FAR_TOKEN } };`,
+  );
+  const near = await startServer({
+    env: { ACTA_AGENTS: module, ACTA_UPSTREAM_ALLOW_PRIVATE: 'true', FAR_URL: far.url, FAR_TOKEN: TOKEN },
+  });
+  const caller = new V1Caller(near.url, TOKEN);
+  const database = new DatabaseView(near.databaseUrl!);
+  const { id } = await caller.start('sleep 2s chunks 3');
+  await eventually(
+    () => database.eventTypes(id),
+    (types) => types.filter((type) => type === 'StatusReported').length > 1,
+  );
+  far.process.kill('SIGKILL');
+  await far.process.exited;
+  const env = { PORT: new URL(far.url).port, ACTA_LEASE_MS: '1500' };
+  const again = await startServer({ databaseUrl: shared.url, env });
+  const done = await eventually(() => caller.get(id), isCompleted);
+  expect(done.artifacts?.map(({ parts }) => parts)).toEqual([[{ text: 'SLEEP 2S CHUNKS 3' }]]);
+  expect(await new V1Caller(again.url, TOKEN).list()).toMatchObject({ totalSize: 1 });
+  await database.close();
+  await near.stop();
+  await again.stop();
+  await shared.drop();
+}, 120_000);
 
 it('stops the start with one sentence when the upstream agent is not there, or may not be', async () => {
   const starts = async (env: Record<string, string>) => {
