@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, RecordedEvent } from '@app/domain';
 import type { TaskStreams } from '@app/tasks';
 import type { Subscription } from 'rxjs';
 
 const PAGE = 100;
+const RETRY_MS = 200;
 
 /** What a run must hear of its task while it works. */
 export interface InboxListener {
@@ -86,16 +88,14 @@ export class MessageInbox {
   private async catchUp(): Promise<void> {
     if (this.catchingUp) return;
     this.catchingUp = true;
-    try {
-      while (!this.closed && this.announced > this.seen) {
-        const events = await this.streams.log.read(this.tenantId, this.taskId, this.seen, PAGE);
-        if (events.length === 0) return;
-        this.take(events);
-      }
-    } catch {
-      // The next wake-up, or the heartbeat, brings it up again.
-    } finally {
-      this.catchingUp = false;
+    while (!this.closed && this.announced > this.seen) {
+      // What was announced once is not announced again: while the database is away, only asking again finds it.
+      const read = this.streams.log.read(this.tenantId, this.taskId, this.seen, PAGE);
+      const events = await read.catch(() => null);
+      if (events === null) await sleep(RETRY_MS);
+      else if (events.length === 0) break;
+      else this.take(events);
     }
+    this.catchingUp = false;
   }
 }

@@ -1,0 +1,34 @@
+import { expect, it } from '@jest/globals';
+import { type RecordedEvent, textOf } from '@app/domain';
+import type { TaskChange } from '@app/storage';
+import type { TaskStreams } from '@app/tasks';
+import { Subject } from 'rxjs';
+import { aMessage } from '../../../test/support/tasks.js';
+import { MessageInbox } from './message-inbox.js';
+
+const deaf = { canceled: () => undefined, taken: () => undefined, read: () => undefined };
+
+it('reads again what another process announced while the database was away', async () => {
+  const message = aMessage('from elsewhere');
+  const joined: RecordedEvent = {
+    type: 'MessageAccepted',
+    facts: { messageId: message.messageId, parts: 1, bytes: 10 },
+    content: { message },
+    version: 4,
+    recordedAt: '2026-01-01T00:00:00.000Z',
+  };
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    if (reads === 1) throw new Error('Connection terminated unexpectedly');
+    return [joined];
+  };
+  const changes = new Subject<TaskChange>();
+  const streams = { log: { read }, wakeups: { changes: () => changes } } as unknown as TaskStreams;
+  const inbox = new MessageInbox(streams, 'acme', 'task-1', 3, deaf);
+  const next = inbox.messages(new AbortController().signal).next();
+  changes.next({ tenantId: 'acme', taskId: 'task-1', version: 4 });
+  expect(textOf((await next).value!)).toBe('from elsewhere');
+  expect(reads).toBe(2);
+  inbox.close();
+});
