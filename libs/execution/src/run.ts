@@ -34,7 +34,7 @@ export interface RunServices {
   readonly onError: (error: unknown, run?: { tenantId: string; taskId: string; runId: string }) => void;
 }
 
-/** How long an agent whose run was canceled or handed back may take to notice, before the run goes on without it. */
+/** How long an agent whose run is lost or was canceled may take to notice, before the run goes on without it. */
 const ABORT_GRACE_MS = 30_000;
 const RETRY_MS = 50;
 
@@ -173,7 +173,14 @@ export class Run {
     const { signal } = this.aborter;
     let timer: NodeJS.Timeout | undefined;
     const wait = () => {
-      timer = setTimeout(() => this.giveUp!(), this.released ? 0 : ABORT_GRACE_MS);
+      timer = setTimeout(
+        () => {
+          // A canceled run has until the task's own deadline, whoever keeps it: then the run is fenced.
+          if (this.canceled && !this.fenced && !this.released) wait();
+          else this.giveUp!();
+        },
+        this.released ? 0 : ABORT_GRACE_MS,
+      );
     };
     const patience = new Promise<never>((_, reject) => {
       this.giveUp = () => reject(signal.reason as Error);
