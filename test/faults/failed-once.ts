@@ -1,4 +1,7 @@
-/** Seeds of storms that once found something. The same seed brings the same load and faults, though not their every race. */
+/**
+ * Seeds of storms that once found something. The same seed brings the same load and faults, though not their every race, and
+ * not the same after the list of faults has changed: what was found has a test of its own.
+ */
 export const FAILED_ONCE: readonly number[] = [
   // A connection that broke in the middle of a transaction ended the process; a database that restarted was answered 500.
   1,

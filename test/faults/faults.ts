@@ -37,6 +37,18 @@ const FAULTS = {
       member.proxy.letGo();
     });
   },
+  // Nobody can take a run back meanwhile; the first to be heard again is one who should no longer have a say.
+  'all networks silent past the lease': async ({ fleet, leases, random }: Field) => {
+    const member = random.pick(fleet.executors);
+    const others = fleet.members.filter((other) => other !== member);
+    await member.alone(async () => {
+      for (const { proxy } of fleet.members) proxy.hold();
+      await leases.over(member.pid, 2 * LEASE_MS);
+      member.proxy.letGo();
+      await delay(50);
+      for (const { proxy } of others) proxy.letGo();
+    });
+  },
   'Postgres restarted fast': ({ cluster, random }: Field) => restart(cluster, 'fast', random),
   'Postgres crashed': ({ cluster, random }: Field) => restart(cluster, 'immediate', random),
   'cut in a transaction': ({ fleet, random }: Field) => cut(random.pick(fleet.members), 'cut in a transaction', random),
@@ -55,13 +67,17 @@ const FAULTS = {
 const KINDS = Object.keys(FAULTS) as FaultKind[];
 const KILLS = KINDS.filter((kind) => kind.startsWith('kill'));
 /** Those after which a worker that was away still has something to say. */
-const LATE: readonly FaultKind[] = ['stop past the lease', 'network silent past the lease'];
+const LATE: readonly FaultKind[] = [
+  'stop past the lease',
+  'network silent past the lease',
+  'all networks silent past the lease',
+];
 
 /** Moment in ms → fault; every storm has a kill. */
 export function faultsOf(random: Random, ms: number, breakFence: boolean): { at: number; kind: FaultKind }[] {
   const count = random.between(5, 8);
   const kinds = Array.from({ length: count }, (_, nth) => {
-    if (breakFence) return random.pick(LATE);
+    if (breakFence) return nth < 2 ? LATE.at(-1)! : random.pick(LATE);
     return random.pick(nth === 0 ? KILLS : KINDS);
   });
   return kinds

@@ -25,13 +25,13 @@ export class LeaseWatch {
     this.watching = this.watch();
   }
 
-  /** Resolves once the leases of all runs of a process are over, by the database's clock. */
+  /** Resolves once the leases of all runs of a process are over, by the database's clock, and that has been noted. */
   async over(pid: number, deadlineMs: number): Promise<void> {
     const deadline = Date.now() + deadlineMs;
     while (Date.now() < deadline) {
       const held = await this.held(pid).catch(() => 1);
+      await delay(held === 0 ? 3 * PERIOD_MS : PERIOD_MS / 2);
       if (held === 0) return;
-      await delay(PERIOD_MS / 2);
     }
   }
 
