@@ -86,7 +86,7 @@ export class Replica {
     this.queue = new RunQueue(this.log, options.runningPerTenant);
     const { streams, reader, secret, queue } = this;
     this.worker = new Worker({ streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
-    this.reaper = new LeaseReaper(streams, queue, () => retry, onError, options.reapMs ?? 3_600_000);
+    this.reaper = new LeaseReaper(streams, queue, (name) => agents.retryOf(name), onError, options.reapMs ?? 3_600_000);
     this.remote = new RemoteRuns(streams, reader, queue, agents, secret, leaseMs);
     const access = new AccessRecord(new AuditTrail(this.database));
     this.sendHandler = new SendMessageHandler(

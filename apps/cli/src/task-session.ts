@@ -24,7 +24,7 @@ export async function withTasks<T>(
   { agents: wanted }: { readonly agents: 'configured' | 'none' } = { agents: 'none' },
 ): Promise<T> {
   return withStorage(async (storage, { config, signal }) => {
-    const agents = wanted === 'none' ? new NoAgents() : await loadAgents(config);
+    const agents = wanted === 'none' ? new NoAgents() : await Agents.load(config.agents, config);
     const app = await NestFactory.createApplicationContext(CommandLineModule.with({ config, storage, agents }), {
       logger: false,
       abortOnError: false,
@@ -77,9 +77,4 @@ class NoAgents extends AgentDirectory {
   override all(): [] {
     return [];
   }
-}
-
-async function loadAgents({ agents, maxAttempts, demoFaults, upstreamAllowPrivate }: Config): Promise<Agents> {
-  const retry = { attempts: maxAttempts, backoffMs: 0 };
-  return Agents.load(agents, { retry, demoFaults, upstreamAllowPrivate });
 }

@@ -37,7 +37,7 @@ export interface ServerOptions {
 @Module({})
 export class ServerModule {
   static with({ config, storage, agents, token, publicUrl }: ServerOptions): DynamicModule {
-    const { auth, oidc, leaseMs, maxAttempts, cancelActive, cancelGraceMs, workerConcurrency, cardVersion } = config;
+    const { auth, oidc, leaseMs, cancelActive, cancelGraceMs, workerConcurrency, cardVersion } = config;
     return {
       module: ServerModule,
       imports: [
@@ -55,9 +55,7 @@ export class ServerModule {
           agents,
           leaseMs,
           concurrency: workerConcurrency,
-          retry: { attempts: maxAttempts, backoffMs: RETRY_BACKOFF_MS },
           runningPerTenant: config.tenantMaxRunning,
-          drainMs: DRAIN_MS,
         }),
       ],
       controllers: [
@@ -94,6 +92,3 @@ export class ServerModule {
     };
   }
 }
-
-export const RETRY_BACKOFF_MS = 1_000;
-const DRAIN_MS = 10_000;

@@ -14,7 +14,7 @@ import { guardEdge } from './edge/http-edge.js';
 import { StorableIds } from './edge/storable-ids.pipe.js';
 import { answerOn } from './edge/surfaces.js';
 import { Metrics } from './operations/metrics.js';
-import { RETRY_BACKOFF_MS, ServerModule } from './server.module.js';
+import { ServerModule } from './server.module.js';
 
 /** A server that listens. */
 export interface RunningServer {
@@ -26,9 +26,7 @@ export interface RunningServer {
 
 /** Opens the storage, loads the agents, and listens. What keeps it from starting is thrown as one sentence. */
 export async function startServer(config: Config): Promise<RunningServer> {
-  const retry = { attempts: config.maxAttempts, backoffMs: RETRY_BACKOFF_MS };
-  const { demoFaults, upstreamAllowPrivate } = config;
-  const agents = await Agents.load(config.agents, { retry, demoFaults, upstreamAllowPrivate });
+  const agents = await Agents.load(config.agents, config);
   const { databaseUrl, dataDir, secretKey } = config;
   const storage = await openStorage({ databaseUrl, dataDir, secretKey });
   try {

@@ -16,7 +16,7 @@ export interface WorkerModuleOptions {
 @Module({})
 export class WorkerModule {
   static with({ config, storage, agents }: WorkerModuleOptions): DynamicModule {
-    const { leaseMs, maxAttempts, cancelActive, cancelGraceMs, workerConcurrency } = config;
+    const { leaseMs, cancelActive, cancelGraceMs, workerConcurrency } = config;
     return {
       module: WorkerModule,
       imports: [
@@ -32,15 +32,9 @@ export class WorkerModule {
           agents,
           leaseMs,
           concurrency: workerConcurrency,
-          retry: { attempts: maxAttempts, backoffMs: RETRY_BACKOFF_MS },
           runningPerTenant: config.tenantMaxRunning,
-          drainMs: DRAIN_MS,
         }),
       ],
     };
   }
 }
-
-// As in the server, so that it makes no difference to a task where it runs.
-export const RETRY_BACKOFF_MS = 1_000;
-const DRAIN_MS = 10_000;

@@ -3,7 +3,7 @@ import { Agents, Worker } from '@app/execution';
 import { openStorage } from '@app/storage';
 import { ConsoleLogger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { RETRY_BACKOFF_MS, WorkerModule } from './worker.module.js';
+import { WorkerModule } from './worker.module.js';
 
 /** A process that takes work from the queue. */
 export interface RunningWorker {
@@ -23,9 +23,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
       'ACTA_WORKER_CONCURRENCY=0 leaves a worker nothing to do: remove it, or set how many runs it may have at a time.',
     );
   }
-  const retry = { attempts: config.maxAttempts, backoffMs: RETRY_BACKOFF_MS };
-  const { demoFaults, upstreamAllowPrivate } = config;
-  const agents = await Agents.load(config.agents, { retry, demoFaults, upstreamAllowPrivate });
+  const agents = await Agents.load(config.agents, config);
   const { databaseUrl, dataDir, secretKey } = config;
   const storage = await openStorage({ databaseUrl, dataDir, secretKey });
   try {

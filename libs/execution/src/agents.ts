@@ -14,17 +14,23 @@ export interface LoadedAgent {
 }
 
 export interface AgentOptions {
-  readonly retry: RetryPolicy;
+  readonly maxAttempts: number;
   readonly demoFaults: boolean;
   /** Lets agents that others run be on http, and on addresses that are not public. */
   readonly upstreamAllowPrivate: boolean;
 }
 
+/** Before the second attempt, of agents that do not say. */
+const RETRY_BACKOFF_MS = 1_000;
+
 /** The agents of this process. The first is the default one. */
 export class Agents extends AgentDirectory {
   private readonly byName: ReadonlyMap<string, LoadedAgent>;
 
-  constructor(private readonly agents: readonly LoadedAgent[]) {
+  private constructor(
+    private readonly agents: readonly LoadedAgent[],
+    private readonly retry: RetryPolicy,
+  ) {
     super();
     if (agents.length === 0) throw new AgentModuleError('ACTA_AGENTS names no agent: name at least one, such as demo');
     this.byName = new Map(agents.map((agent) => [agent.profile.name, agent]));
@@ -38,11 +44,12 @@ export class Agents extends AgentDirectory {
   /** Loads the entries of `ACTA_AGENTS`: built-in names, base URLs of agents elsewhere, or paths of ES modules. */
   static async load(entries: readonly string[], options: AgentOptions): Promise<Agents> {
     const loaded = await Promise.all(entries.map((entry) => loadEntry(entry, options)));
-    return Agents.of(loaded.flat(), options.retry);
+    return Agents.of(loaded.flat(), { attempts: options.maxAttempts, backoffMs: RETRY_BACKOFF_MS });
   }
 
   static of(definitions: readonly Agent[], retry: RetryPolicy): Agents {
-    return new Agents(definitions.map((definition) => ({ definition, profile: profileOf(definition, retry) })));
+    const agents = definitions.map((definition) => ({ definition, profile: profileOf(definition, retry) }));
+    return new Agents(agents, retry);
   }
 
   get defaultAgent(): AgentProfile {
@@ -51,6 +58,11 @@ export class Agents extends AgentDirectory {
 
   override find(name: string): AgentProfile | undefined {
     return this.byName.get(name)?.profile;
+  }
+
+  /** How lost runs of an agent are tried again, also of one that is not of this process. */
+  retryOf(name: string): RetryPolicy {
+    return this.find(name)?.retry ?? this.retry;
   }
 
   override all(): readonly AgentProfile[] {

@@ -1,14 +1,6 @@
 import { EventLog, ServerSecret } from '@app/storage';
 import { AgentDirectory, RunSlots, TaskReader, TaskStreams } from '@app/tasks';
-import {
-  type DynamicModule,
-  Inject,
-  Logger,
-  Module,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
-import type { RetryPolicy } from '@app/domain';
+import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Agents } from './agents.js';
 import { LeaseReaper } from './lease-reaper.js';
 import { RemoteRuns } from './remote-runs.js';
@@ -17,14 +9,12 @@ import { Worker, type WorkerOptions } from './worker.js';
 
 export interface ExecutionOptions extends WorkerOptions {
   readonly agents: Agents;
-  readonly retry: RetryPolicy;
   /** Runs of one tenant at a time; 0: no limit. */
   readonly runningPerTenant: number;
-  /** How long live runs may go on after the order to stop. */
-  readonly drainMs: number;
 }
 
-const OPTIONS = Symbol('ExecutionOptions');
+/** How long live runs may go on after the order to stop. */
+const DRAIN_MS = 10_000;
 
 /** Runs agents in this process, as far as its options let it, and keeps the queue of all in order. */
 @Module({})
@@ -33,11 +23,10 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
     private readonly worker: Worker,
     private readonly reaper: LeaseReaper,
     private readonly remote: RemoteRuns,
-    @Inject(OPTIONS) private readonly options: ExecutionOptions,
   ) {}
 
   static with(options: ExecutionOptions): DynamicModule {
-    const { agents, retry } = options;
+    const { agents } = options;
     const logger = new Logger('execution');
     const onError = (error: unknown, run?: { taskId: string }) =>
       logger.error({ message: error instanceof Error ? error.message : String(error), taskId: run?.taskId });
@@ -45,7 +34,6 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
       module: ExecutionModule,
       global: true,
       providers: [
-        { provide: OPTIONS, useValue: options },
         { provide: Agents, useValue: agents },
         { provide: AgentDirectory, useValue: agents },
         {
@@ -70,7 +58,7 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
           provide: LeaseReaper,
           inject: [TaskStreams, RunQueue],
           useFactory: (streams: TaskStreams, queue: RunQueue) =>
-            new LeaseReaper(streams, queue, (agent) => agents.find(agent)?.retry ?? retry, onError),
+            new LeaseReaper(streams, queue, (agent) => agents.retryOf(agent), onError),
         },
       ],
       exports: [AgentDirectory, Agents, RemoteRuns, RunSlots, Worker],
@@ -85,6 +73,6 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
   async onModuleDestroy(): Promise<void> {
     this.remote.stop();
     await this.reaper.stop();
-    await this.worker.stop(this.options.drainMs);
+    await this.worker.stop(DRAIN_MS);
   }
 }

@@ -1,12 +1,4 @@
-import {
-  type AgentProfile,
-  derivedId,
-  type Message,
-  retryAt,
-  type RetryPolicy,
-  type RunOutput,
-  type TaskState,
-} from '@app/domain';
+import { derivedId, type Message, retryAt, type RetryPolicy, type RunOutput, type TaskState } from '@app/domain';
 
 /** What a remote worker says, before it has a message id. */
 export type RemoteSaying = Pick<Message, 'parts' | 'metadata'>;
@@ -58,11 +50,8 @@ export interface RemoteAnswer {
   readonly messages: readonly { readonly version: number; readonly message: Message }[];
 }
 
-/** Of an agent that this server does not know. */
-const RETRY: RetryPolicy = { attempts: 5, backoffMs: 1_000 };
-
 /** At once; what is released counts against no limit. */
-export const HANDED_BACK = { maxAttempts: RETRY.attempts, notBefore: new Date(0).toISOString() };
+export const HANDED_BACK = { maxAttempts: 1, notBefore: new Date(0).toISOString() };
 
 /** What a publish says, as the record takes it. */
 export function outputOf(output: RemoteOutput, runId: string, seq: number, at: number): RunOutput {
@@ -77,7 +66,7 @@ export function outcomeOf(
   runId: string,
   seq: number,
   attempts: number,
-  agent: AgentProfile | undefined,
+  policy: RetryPolicy,
 ): RunOutput {
   const message = messageOf(outcome.message, runId, seq, 0);
   const { type } = outcome;
@@ -89,7 +78,6 @@ export function outcomeOf(
     case 'reply':
       return { type: 'reply', message: message! };
     case 'retry': {
-      const policy = agent?.retry ?? RETRY;
       const notBefore = retryAt(Date.now(), attempts, policy, Math.random());
       return { type: 'lost', reason: 'retryable-error', retry: { maxAttempts: policy.attempts, notBefore } };
     }

@@ -12,8 +12,9 @@ import {
   type TaskState,
 } from '@app/domain';
 import type { NamedStatement, ServerSecret, StoredEvent, StreamHead } from '@app/storage';
-import { type AgentDirectory, type CommandEnvelope, freshCommand, type TaskReader, type TaskStreams } from '@app/tasks';
+import { type CommandEnvelope, freshCommand, type TaskReader, type TaskStreams } from '@app/tasks';
 import { BehaviorSubject, filter, fromEvent, interval, merge, timer } from 'rxjs';
+import type { Agents } from './agents.js';
 import {
   HANDED_BACK,
   outcomeOf,
@@ -55,7 +56,7 @@ export class RemoteRuns {
     private readonly streams: TaskStreams,
     private readonly reader: TaskReader,
     private readonly queue: RunQueue,
-    private readonly agents: AgentDirectory,
+    private readonly agents: Agents,
     private readonly secret: ServerSecret,
     private readonly leaseMs: number,
   ) {}
@@ -113,7 +114,7 @@ export class RemoteRuns {
   /** Records the outcome of the turn. Errors: as `publish`. */
   finish(principal: Principal, runId: string, write: RemoteWrite, outcome: RemoteOutcome): Promise<RemoteAnswer> {
     return this.record(principal, runId, write, (state) => [
-      outcomeOf(outcome, runId, write.seq, state.attempts, this.agents.find(state.agent)),
+      outcomeOf(outcome, runId, write.seq, state.attempts, this.agents.retryOf(state.agent)),
     ]);
   }
 
