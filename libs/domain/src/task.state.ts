@@ -61,6 +61,8 @@ export interface TaskState {
   readonly cancelDeadline: string | null;
   /** Where another agent does the work: runs and turns that follow go on there. Absent until that agent has named it. */
   readonly upstream?: UpstreamTask;
+  /** It failed because what its agent said broke the contract. */
+  readonly invalidResponse?: true;
   /** Ids of its webhooks; absent when there are none. */
   readonly pushConfigs?: readonly string[];
 }
@@ -188,6 +190,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
         ...status('failed', event.facts.messageId),
         run: endRun('failed', event.facts.seq),
         cancelDeadline: null,
+        ...(event.facts.reason === 'invalid-agent-response' ? { invalidResponse: true } : {}),
       };
     case 'TaskRejected':
       return {

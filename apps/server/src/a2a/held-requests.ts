@@ -1,4 +1,4 @@
-import { DomainError, type Principal, taskNotFound, type TaskView } from '@app/domain';
+import { DomainError, type Principal, taskNotFound, type TaskView, textOf } from '@app/domain';
 import type { SentMessage } from '@app/tasks';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 
@@ -19,7 +19,10 @@ export class HeldRequests implements OnModuleDestroy {
   private readonly waiting = new Set<AbortController>();
   private draining = false;
 
-  /** The task as it is, or, for a send that waits, once it has an outcome. Errors: Overloaded. */
+  /**
+   * The task as it is, or, for a send that waits, once it has an outcome. Errors: Overloaded, and InvalidAgentResponse for
+   * whoever waited for an agent that broke the contract.
+   */
   async answer(principal: Principal, { taskId, follower }: SentMessage, options: AnswerOptions): Promise<TaskView> {
     try {
       if (!options.returnImmediately) {
@@ -27,6 +30,7 @@ export class HeldRequests implements OnModuleDestroy {
       }
       const view = await follower.view(options.historyLength);
       if (view === null) throw taskNotFound(taskId);
+      if (!options.returnImmediately && view.state.invalidResponse) throw invalidResponse(view);
       return view;
     } finally {
       follower.close();
@@ -64,6 +68,11 @@ export class HeldRequests implements OnModuleDestroy {
     }
   }
 }
+
+const invalidResponse = ({ taskId, statusMessage }: TaskView) =>
+  new DomainError('InvalidAgentResponse', textOf(statusMessage ?? { parts: [] }) || 'invalid agent response', {
+    taskId,
+  });
 
 const shuttingDown = () => overloaded('the server is shutting down; send the same message again');
 
