@@ -37,7 +37,7 @@ const factsOf = <T>(events: readonly StoredEvent[], type: string) =>
 const timeOf = (events: readonly StoredEvent[], type: string) =>
   events.findLast((event) => event.type === type)!.recorded_at.getTime();
 
-it('hands runs back that do not end in time: another worker has them within a second, and no attempt is used', async () => {
+it('hands runs back that do not end in time: another worker has them without waiting for the lease, and no attempt is used', async () => {
   const caller = new V1Caller((await serve(API_ONLY)).url, TOKEN);
   const leaving = await startWorker(shared.url, { ACTA_LEASE_MS });
   const long = await caller.start('sleep 14s');
@@ -64,7 +64,8 @@ it('hands runs back that do not end in time: another worker has them within a se
   expect(factsOf(events, 'RunLost')).toEqual([expect.objectContaining({ reason: 'released' })]);
   expect(factsOf(events, 'RunRetried')).toEqual([expect.objectContaining({ counted: false })]);
   expect(factsOf<{ attempt: number }>(events, 'RunStarted').map(({ attempt }) => attempt)).toEqual([1, 1]);
-  expect(timeOf(events, 'RunStarted') - timeOf(events, 'RunLost')).toBeLessThan(1_000);
+  // At once, on a busy machine too: nobody waited for the lease.
+  expect(timeOf(events, 'RunStarted') - timeOf(events, 'RunLost')).toBeLessThan(Number(ACTA_LEASE_MS));
 }, 120_000);
 
 it('tells streams and held sends at once to come back, while the runs of the same process go on to their end', async () => {
@@ -83,12 +84,11 @@ it('tells streams and held sends at once to come back, while the runs of the sam
   );
 
   const stopped = leaving.process.stop();
-  const goneAt = performance.now();
   expect(await stream.text()).toMatch(/\n\nretry: \d+\n\n$/);
   const refused = await held;
   expect(refused.status).toBe(503);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-  expect(performance.now() - goneAt).toBeLessThan(1_000);
+  const answeredAt = Date.now();
   expect(await stopped).toEqual({ code: 0, signal: null });
 
   const next = new V1Caller((await serve({ ACTA_LEASE_MS })).url, TOKEN);
@@ -96,5 +96,8 @@ it('tells streams and held sends at once to come back, while the runs of the sam
   expect(replay.body.result).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
   const streams = await database.streams();
   expect(streams.size).toBe(2);
-  for (const events of streams.values()) expect(factsOf(events, 'RunStarted')).toHaveLength(1);
+  for (const events of streams.values()) {
+    expect(factsOf(events, 'RunStarted')).toHaveLength(1);
+    expect(timeOf(events, 'TaskCompleted')).toBeGreaterThan(answeredAt);
+  }
 }, 120_000);
