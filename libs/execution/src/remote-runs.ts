@@ -59,6 +59,8 @@ export class RemoteRuns {
     private readonly agents: Agents,
     private readonly secret: ServerSecret,
     private readonly leaseMs: number,
+    /** How long a claim waits for a wake-up before it looks again all the same. */
+    private readonly pollMs = POLL_MS,
   ) {}
 
   /** Hands out no more runs: whoever waits for one is answered with none. */
@@ -130,7 +132,7 @@ export class RemoteRuns {
     const ends = merge(fromEvent(client, 'abort'), this.draining.pipe(filter(Boolean)), timer(waitMs));
     const queued = this.streams.wakeups.queued.pipe(filter((agent) => agents.includes(agent)));
     // Listens before it looks: what is queued in between is heard.
-    const subscription = merge(queued, interval(POLL_MS)).subscribe(() => {
+    const subscription = merge(queued, interval(this.pollMs)).subscribe(() => {
       rung = true;
       wake();
     });
