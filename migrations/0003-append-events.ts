@@ -109,9 +109,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
       -- 3. The task row, where the expected version is checked.
       if p_expected = 0 then
-        insert into context as c (tenant_id, owner, context_id, ring) values (p_tenant, p_owner, p_context, p_ring)
-        on conflict (tenant_id, owner, context_id) do update set ring = c.ring where c.ring = excluded.ring;
-        if not found then
+        -- Locks no context that is there already: tasks that are started in it at once do not wait for each other.
+        insert into context (tenant_id, owner, context_id, ring) values (p_tenant, p_owner, p_context, p_ring)
+        on conflict do nothing;
+        if not found and not exists (select from context
+            where tenant_id = p_tenant and owner = p_owner and context_id = p_context and ring = p_ring) then
           raise exception 'the context is of another ring' using errcode = 'AC422';
         end if;
         insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decide, evolveAll, type TaskCommand } from '@app/domain';
 import { Acta, type Replica } from '../../../test/support/acta.js';
 import { aMessage, SUBMIT } from '../../../test/support/tasks.js';
-import type { Append, StreamHead } from './event-log.js';
+import type { Append, StreamHead } from './append.js';
 
 const TENANT = 'acme';
 const AT = '2026-01-01T00:00:00.000Z';
@@ -100,6 +100,15 @@ describe('the log', () => {
     const again = await second.log.append(anAppend('t7', null, SUBMIT, { receipt, fingerprint: Buffer.alloc(32, 2) }));
     expect(again).toEqual({ outcome: 'received', receipt: { taskId: 't6', fingerprint: FINGERPRINT } });
     expect(await first.log.head(TENANT, 't7')).toBeNull();
+  });
+
+  it('lets a task start in a context while another is being started in it', async () => {
+    const together: TaskCommand = { ...SUBMIT, contextId: 'together' };
+    await first.log.append(anAppend('t10', null, together));
+    await first.database.transaction(async (executor) => {
+      expect((await first.log.append(anAppend('t11', null, together), executor)).outcome).toBe('appended');
+      expect((await second.log.append(anAppend('t12', null, together))).outcome).toBe('appended');
+    });
   });
 
   it('refuses a context that is of another ring', async () => {
