@@ -1,4 +1,4 @@
-import type { StoredEvent } from './event-log.js';
+import type { StoredEvent } from './schema.js';
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
 
 /** Where a stream stops being what was written, and in which way. */

@@ -1,5 +1,4 @@
 import {
-  type Actor,
   contentProblem,
   EVENT_SCHEMA_VERSION,
   type EventContent,
@@ -7,116 +6,23 @@ import {
   evolve,
   type MissingContent,
   type RecordedEvent,
-  type TaskEvent,
   type TaskState,
   withUsableContext,
 } from '@app/domain';
+import type { Append, AppendResult, Receipt, StreamHead } from './append.js';
 import { APPEND_ONE, AppendBatches, type AppendedRow } from './append-batches.js';
 import { ContentCipher, type TaskKey } from './content-cipher.js';
 import type { Database, Executor } from './database.js';
 import { COMMAND_OF_EVENT, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
-import type { EventTable } from './schema.js';
+import type { StoredEvent } from './schema.js';
 import type { ServerSecret } from './secret.js';
-import { type PushRows, WebhookCipher } from './webhook-cipher.js';
-
-/** The end of a stream: what the next append builds on. */
-export interface StreamHead {
-  readonly state: TaskState;
-  readonly hash: Buffer;
-  /** Null once the task's content has been erased. */
-  readonly key: TaskKey | null;
-}
-
-export interface Receipt {
-  readonly taskId: string;
-  readonly fingerprint: Buffer;
-}
-
-/** A worker's fence as the queue row must still have it at the moment of the append. */
-export interface AppendFence {
-  readonly runId: string;
-  readonly leaseGeneration: number;
-  readonly dispatcherGeneration: number;
-}
-
-/** Rows of the read models that change with an append; the projector of `libs/tasks` makes them. */
-export interface ReadModelRows {
-  readonly messages?: readonly { version: number; role: string; bytes: number }[];
-  readonly chunks?: readonly {
-    version: number;
-    run_id: string;
-    artifact_id: string;
-    append: boolean;
-    parts: number;
-    bytes: number;
-  }[];
-  readonly lostRuns?: readonly string[];
-  /** The queue row as it must be; null when nothing is left to execute. */
-  readonly queue: {
-    readonly agent: string;
-    readonly ring: string;
-    readonly dispatcherGeneration: number;
-    readonly leaseGeneration: number;
-    readonly attempts: number;
-    readonly queuedAt: string;
-    readonly notBefore: string | null;
-    readonly runId: string | null;
-    readonly worker: string | null;
-    readonly cancelDeadline: string | null;
-  } | null;
-}
-
-export interface Append {
-  readonly tenantId: string;
-  readonly taskId: string;
-  /** The head that the events were decided on; null for a new stream. Its version is the expected version. */
-  readonly head: StreamHead | null;
-  readonly events: readonly TaskEvent[];
-  /** The state after the events. */
-  readonly state: TaskState;
-  readonly rows: ReadModelRows;
-  /** Absent when the task has no webhooks. */
-  readonly pushes?: PushRows;
-  /** RFC 3339, UTC, milliseconds. */
-  readonly recordedAt: string;
-  readonly actor: Actor;
-  /** Derives the event ids, so that a retried command cannot be recorded twice. */
-  readonly commandId: string;
-  /** HMAC of the command's payload: the same command id with another one is a conflict. */
-  readonly fingerprint: Buffer;
-  readonly fence?: AppendFence;
-  /** Set for a client's message: its (tenant, subject, messageId) can be taken once. */
-  readonly receipt?: { readonly subject: string; readonly messageId: string };
-  readonly causationId?: string;
-  readonly protocolVersion?: string;
-  readonly traceParent?: string;
-  /** Length of the lease that a `RunStarted` among the events begins. */
-  readonly leaseMs: number;
-}
-
-export type AppendResult =
-  | { readonly outcome: 'appended'; readonly head: StreamHead; readonly events: readonly RecordedEvent[] }
-  /** This command is in the log already, perhaps with another payload. */
-  | { readonly outcome: 'recorded'; readonly fingerprint: Buffer }
-  /** Another append came first: load the head again and decide anew. */
-  | { readonly outcome: 'conflict' }
-  | { readonly outcome: 'fenced' }
-  /** The message was received before. */
-  | { readonly outcome: 'received'; readonly receipt: Receipt }
-  | { readonly outcome: 'other-ring' };
+import { WebhookCipher } from './webhook-cipher.js';
 
 const FACTS_PAGE = 1_000;
 
 /** How often stored content was passed over, and why. */
 export type SkippedContent = Record<'corrupt' | 'malformed' | 'too-deep' | 'too-large' | 'invalid-context', number>;
-
-/** An event as stored. */
-export type StoredEvent = Omit<EventTable, 'facts' | 'position' | 'transaction_id'> & {
-  facts: string;
-  position: string;
-  transaction_id: string;
-};
 
 /** The append-only log of every stream. Nothing else writes events. */
 export class EventLog {

@@ -1,6 +1,6 @@
 import type { Database } from './database.js';
 import { READ_FEED } from './event-log.statements.js';
-import type { StoredEvent } from './event-log.js';
+import type { StoredEvent } from './schema.js';
 
 /** How far a reader of the feed has come. The strings are a 64-bit transaction id and position. */
 export interface FeedCursor {

@@ -1,3 +1,4 @@
+export * from './append.js';
 export * from './chain-verifier.js';
 export { ContentCipher, type TaskKey } from './content-cipher.js';
 export * from './data-directory.js';

@@ -132,3 +132,10 @@ export interface EventTable {
   position: Generated<string>;
   transaction_id: Generated<string>;
 }
+
+/** An event as it is read. */
+export type StoredEvent = Omit<EventTable, 'facts' | 'position' | 'transaction_id'> & {
+  facts: string;
+  position: string;
+  transaction_id: string;
+};

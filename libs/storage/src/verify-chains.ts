@@ -1,7 +1,7 @@
 import { type ChainBreak, ChainVerifier } from './chain-verifier.js';
 import type { Database, NamedStatement } from './database.js';
 import { EVENT_COLUMNS } from './event-log.statements.js';
-import type { StoredEvent } from './event-log.js';
+import type { StoredEvent } from './schema.js';
 
 /** Which streams to verify; absent: all. */
 export interface StreamScope {
