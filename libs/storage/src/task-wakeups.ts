@@ -166,6 +166,8 @@ export class TaskWakeups {
       this.client = client;
       this.alone = false;
     } catch {
+      // It may be connected all the same, and just not listen.
+      void client.end().catch(() => undefined);
       this.lost(client);
     }
   }
