@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedEvent } from '@app/domain';
 import type { EventLog, TaskWakeups } from '@app/storage';
 
 const PAGE = 200;
 /** Events kept in memory for one reader; a reader that is further behind reads the log instead. */
 const BUFFERED = 256;
+const REREAD_MS = 200;
 
 /**
  * Every event of one task after `after`, once and in order, for as long as the consumer asks. It listens before it reads,
@@ -45,12 +47,16 @@ export async function* followTask(
         }
       }
       if (!looked || announced > last) {
+        const asked = announced;
         const events = await log.read(tenantId, taskId, last, PAGE);
         // What was announced meanwhile still counts: it may be later than what this read has seen.
         looked ||= events.length < PAGE;
         if (events.length > 0) {
           last = events.at(-1)!.version;
           yield events;
+        } else if (asked > last) {
+          // Announced and not there: a failover can lose what was committed.
+          await sleep(REREAD_MS, undefined, { signal }).catch(() => undefined);
         }
         continue;
       }

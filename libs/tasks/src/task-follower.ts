@@ -123,11 +123,13 @@ export class TaskFollower {
     this.loading = true;
     while (this.announced > this.state!.version && !this.subscription.closed) {
       const loaded = await this.streams.log.head(this.tenantId, this.taskId).catch(() => null);
-      if (loaded === null) await setTimeout(RELOAD_MS);
-      else if (loaded.head.state.version > this.state!.version) {
+      if (loaded !== null && loaded.head.state.version > this.state!.version) {
         this.state = loaded.head.state;
         // The fold lacks what was skipped: from here on the read models answer.
         this.fold = null;
+      } else {
+        // The database is away, or a failover has lost what was announced.
+        await setTimeout(RELOAD_MS);
       }
     }
     this.loading = false;
