@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activeRun, DomainError, encodedBytes, type Fence, fenced, isTerminal, type RunOutput } from '@app/domain';
+import { DomainError, encodedBytes, type Fence, fenced, type RunOutput } from '@app/domain';
 import type { ServerSecret, StreamHead } from '@app/storage';
 import type { TaskStreams } from '@app/tasks';
 
@@ -18,8 +18,6 @@ const ENDS_THE_TURN = new Set<RunOutput['type']>([
   'canceled',
   'lost',
 ]);
-
-export const endsTurn = (output: RunOutput): boolean => ENDS_THE_TURN.has(output.type);
 
 /**
  * Writes what a run says, in order, each batch once, under the run's fence. The first chunk of an artifact goes at once;
@@ -77,7 +75,7 @@ export class RunWriter {
     if (output.type === 'artifact') this.started.add(output.artifactId);
     if (!this.mergeIntoLast(output)) this.buffer.push(output);
     this.buffered += size;
-    if (endsTurn(output)) {
+    if (ENDS_THE_TURN.has(output.type)) {
       this.ended = true;
       await this.flush();
       return;
@@ -199,12 +197,6 @@ export class RunWriter {
     this.ended = true;
     this.buffer = [output];
     await this.flush();
-  }
-
-  /** Whether the record, as this run last saw it, still has it as the one that works. */
-  get holdsTask(): boolean {
-    const { state } = this.head;
-    return !isTerminal(state.status) && activeRun(state)?.id === this.fence.runId;
   }
 }
 

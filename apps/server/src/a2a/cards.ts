@@ -13,13 +13,6 @@ import { KEY_SET_PATH } from './key-set.controller.js';
 /** How A2A is spoken here, in order of preference. */
 export const A2A_BINDINGS: readonly CardBinding[] = ['JSONRPC', 'HTTP+JSON'];
 
-/** What there is to be switched on. */
-const BUILT: ReadonlySet<keyof CardDescription['capabilities']> = new Set([
-  'streaming',
-  'pushNotifications',
-  'extendedAgentCard',
-]);
-
 /** What the cards of this server say, before any version's shape. */
 export class Cards {
   constructor(
@@ -44,7 +37,7 @@ export class Cards {
 
   /** Whether the server does what a card may promise. */
   offers(capability: keyof CardDescription['capabilities']): boolean {
-    return this.options.capabilities.has(capability) && BUILT.has(capability);
+    return this.options.capabilities.has(capability);
   }
 
   /** The public card of an agent, or of the default one. Nothing in it names a caller. */

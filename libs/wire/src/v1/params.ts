@@ -1,4 +1,4 @@
-import { BOUNDS, type Json, type JsonObject, type TaskStatus } from '@app/domain';
+import { BOUNDS, type Json, type JsonObject } from '@app/domain';
 import { IsArray, IsBoolean, IsIn } from 'class-validator';
 import {
   IsAuthScheme,
@@ -87,5 +87,3 @@ export class ListPushConfigsParams extends TaskPushConfigsParams {
 export class PushConfigIdParams extends TaskPushConfigsParams {
   @RequiredId() id!: string;
 }
-
-export type StatusFilter = Exclude<TaskStatus, 'replied'>;
