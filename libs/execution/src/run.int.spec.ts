@@ -55,6 +55,16 @@ describe('the outcome of a run', () => {
     expect(await typesOf(view.taskId)).toEqual(['TaskSubmitted', 'MessageAccepted', 'RunStarted', 'TaskCompleted']);
   });
 
+  it('stands, and the process with it, when the agent waits for nothing that it says', async () => {
+    agent.on('does not wait', async (ctx) => {
+      void ctx.complete('the end');
+      void ctx.working('not yet');
+      void ctx.artifact({ parts: [{ data: 1n as never }] });
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    expect(await outcome('does not wait')).toBe('completed');
+  });
+
   it('is failure as an invalid agent response when the agent breaks the contract', async () => {
     agent.on('no parts', (ctx) => ctx.artifact({ parts: [] }));
     agent.on('bad artifact id', async (ctx) => {

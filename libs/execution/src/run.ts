@@ -205,7 +205,12 @@ export class Run {
     const message = said[at];
     if (message === undefined) throw new Error('the task has no message to work on');
     const say = (saying: Saying) => this.message(saying);
-    const write = (output: RunOutput) => this.writer.write(output);
+    const write = (output: RunOutput) => {
+      const written = this.writer.write(output);
+      // Whether to wait is up to the agent; a rejection that nobody hears would end the process, and all other runs in it.
+      written.catch(() => undefined);
+      return written;
+    };
     return {
       task: { tenant: this.tenantId, id: this.taskId, contextId, ring, owner },
       message,
