@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { StoredEvent } from '@app/storage';
 import { DatabaseView } from '../support/database-view.js';
@@ -101,3 +103,15 @@ it('tells streams and held sends at once to come back, while the runs of the sam
     expect(timeOf(events, 'TaskCompleted')).toBeGreaterThan(answeredAt);
   }
 }, 120_000);
+
+it('does not wait for a connection on which nobody has asked anything', async () => {
+  const leaving = await serve(API_ONLY);
+  const { hostname, port } = new URL(leaving.url);
+  const silent = connect(Number(port), hostname);
+  await once(silent, 'connect');
+  await new V1Caller(leaving.url, TOKEN).list();
+  const from = performance.now();
+  expect(await leaving.process.stop()).toEqual({ code: 0, signal: null });
+  expect(performance.now() - from).toBeLessThan(8_000);
+  silent.destroy();
+}, 60_000);

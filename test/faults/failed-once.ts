@@ -10,4 +10,6 @@ export const FAILED_ONCE: readonly number[] = [
   2002,
   // A heartbeat that waited for a row renewed a lease that had ended meanwhile.
   3003,
+  // A connection on which nobody had asked anything held up the end of a server.
+  4018,
 ];

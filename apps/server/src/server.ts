@@ -55,7 +55,13 @@ export async function startServer(config: Config): Promise<RunningServer> {
     guardEdge(app.getHttpAdapter().getInstance(), app.get(Authenticator), config);
     app.useGlobalFilters(new ErrorFilter());
     app.useGlobalPipes(new StorableIds());
-    app.getHttpServer().maxConnections = MAX_CONNECTIONS;
+    const http = app.getHttpServer();
+    http.maxConnections = MAX_CONNECTIONS;
+    const hangUp = () => http.closeAllConnections();
+    app
+      .getHttpAdapter()
+      .getInstance()
+      .addHook('preClose', async () => void setTimeout(hangUp, LINGER_MS).unref());
     await listen(app, config);
     const { port } = app.getHttpServer().address() as AddressInfo;
     const host = config.host.includes(':') ? `[${config.host}]` : config.host;
@@ -76,6 +82,12 @@ const RECEIVE_MS = 30_000;
 const CONNECTIONS = { headersTimeout: 15_000, connectionsCheckingInterval: 5_000 };
 /** Beyond the streams that are served, so that those who come to ask something still can. */
 const MAX_CONNECTIONS = 12_000;
+
+/**
+ * For answers that are still being written when all runs, sends and streams are over. A connection on which nothing was
+ * asked yet counts as busy, and would otherwise hold up the end until its head is overdue.
+ */
+const LINGER_MS = 3_000;
 
 /** Fastify's own `listen`, as Nest's would log what the caller is told anyway. */
 async function listen(app: NestFastifyApplication, { port, host }: Config): Promise<void> {
