@@ -7,6 +7,15 @@ import { startServer } from './server.js';
 // measurable gain.
 setFlagsFromString('--heap-growing-percent=50');
 
+// An agent that forgets a promise must not take every other run of the process along. What is thrown outside of any
+// promise stays fatal: nobody knows what state it left.
+process.on('unhandledRejection', (reason: unknown) => {
+  const stack = reason instanceof Error ? reason.stack : String(reason);
+  console.error(
+    JSON.stringify({ level: 'error', context: 'server', message: 'a promise was rejected and nobody looked', stack }),
+  );
+});
+
 try {
   const config = readConfig();
   const server = await startServer(config);

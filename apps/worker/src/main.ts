@@ -2,6 +2,15 @@ import 'reflect-metadata';
 import { readConfig } from '@app/config';
 import { startWorker } from './worker.js';
 
+// An agent that forgets a promise must not take every other run of the process along. What is thrown outside of any
+// promise stays fatal: nobody knows what state it left.
+process.on('unhandledRejection', (reason: unknown) => {
+  const stack = reason instanceof Error ? reason.stack : String(reason);
+  console.error(
+    JSON.stringify({ level: 'error', context: 'worker', message: 'a promise was rejected and nobody looked', stack }),
+  );
+});
+
 try {
   const worker = await startWorker(readConfig());
   console.log(

@@ -85,9 +85,9 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
 /** Page size and what a page shows of each task may change from page to page; the question may not. */
 function bindingOf(
   principal: Principal,
-  { contextId, agent, status, statusTimestampAfter }: ListTasksRequest,
+  { contextId, agent, replied, status, statusTimestampAfter }: ListTasksRequest,
 ): unknown {
   const { tenantId, subject, role, rings } = principal;
-  const filters = [contextId ?? null, agent ?? null, status ?? null, statusTimestampAfter ?? null];
+  const filters = [contextId ?? null, agent ?? null, replied ?? false, status ?? null, statusTimestampAfter ?? null];
   return [tenantId, subject, role, rings, ...filters];
 }

@@ -7,6 +7,8 @@ export interface TaskFilter {
   readonly contextId?: string;
   /** Only tasks of this agent. */
   readonly agent?: string;
+  /** Executions that ended in a bare reply too, which no A2A client is ever shown as tasks. */
+  readonly replied?: boolean;
   readonly status?: TaskStatus;
   /** Inclusive; RFC 3339. */
   readonly statusTimestampAfter?: string;
@@ -57,9 +59,9 @@ export function pageOfTasks(
 
 type Task = ExpressionBuilder<{ t: Schema['task'] }, 't'>;
 
-/** `canSee` of the domain, in SQL. A bare reply is no task. */
+/** `canSee` of the domain, in SQL. */
 function visible(eb: Task, principal: Principal) {
-  const inTenant = eb.and([eb('t.tenant_id', '=', principal.tenantId), eb('t.status', '<>', 'replied')]);
+  const inTenant = eb('t.tenant_id', '=', principal.tenantId);
   if (principal.role === 'admin' || principal.role === 'operator') return inTenant;
   if (principal.role !== 'member') return sql<boolean>`false`;
   return eb.and([
@@ -69,8 +71,9 @@ function visible(eb: Task, principal: Principal) {
   ]);
 }
 
-function matching(eb: Task, { contextId, agent, status, statusTimestampAfter }: TaskFilter) {
+function matching(eb: Task, { contextId, agent, replied, status, statusTimestampAfter }: TaskFilter) {
   return eb.and([
+    ...(replied === true ? [] : [eb('t.status', '<>', 'replied')]),
     ...(contextId === undefined ? [] : [eb('t.context_id', '=', contextId)]),
     ...(agent === undefined ? [] : [eb('t.agent', '=', agent)]),
     ...(status === undefined ? [] : [eb('t.status', '=', status)]),

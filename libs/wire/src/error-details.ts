@@ -40,6 +40,7 @@ export function retryAfterSeconds(error: DomainError): number | undefined {
 const TRANSPORT_STATUS: Partial<Record<DomainErrorKind, number>> = {
   Unauthenticated: 401,
   Forbidden: 403,
+  MethodNotAllowed: 405,
   PayloadTooLarge: 413,
   UnsupportedMediaType: 415,
   RateLimited: 429,

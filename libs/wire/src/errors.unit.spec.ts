@@ -125,6 +125,7 @@ describe('error tables', () => {
       .map((error) => [error.kind, jsonRpcStatus(error)]);
     expect(Object.fromEntries(refused)).toEqual({
       Unauthenticated: 401,
+      MethodNotAllowed: 405,
       Forbidden: 403,
       PayloadTooLarge: 413,
       UnsupportedMediaType: 415,

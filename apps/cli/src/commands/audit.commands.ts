@@ -58,6 +58,8 @@ async function verify(options: VerifyOptions): Promise<void> {
   });
   const { tasks, events, breaks } = result;
   if (options.task !== undefined && tasks + breaks === 0) throw new Error(`there is no task ${options.task}`);
+  if (options.tenant !== undefined && tasks + breaks === 0)
+    throw new Error(`there is no task of tenant ${options.tenant}`);
   const verdict = breaks === 0 ? 'Every chain is whole' : `${breaks} ${breaks === 1 ? 'break' : 'breaks'}`;
   print(options, result, [`${verdict}: ${tasks} tasks, ${events} events.`]);
   if (breaks > 0) throw new NotWell();

@@ -83,7 +83,7 @@ export function tasksCommand(): Command {
 
 async function list(options: ListOptions): Promise<void> {
   const { tenant, status, context: contextId, limit: pageSize, pageToken } = options;
-  const query = new ListTasks(operatorOf(tenant), { status, contextId, pageSize, pageToken });
+  const query = new ListTasks(operatorOf(tenant), { status, contextId, pageSize, pageToken, replied: true });
   const page = await withTasks(({ queries }) => queries.execute(query));
   const { tasks, totalSize, nextPageToken } = page;
   const rows = tasks.map(({ taskId, state }) => [

@@ -18,7 +18,9 @@ export class TasksController {
 
   @Get()
   async list(@Req() request: EdgeRequest, @Query() query: Record<string, string>) {
-    const page = await this.queries.execute(new ListTasks(principalOf(request), native.decodeListTasks(query)));
+    const page = await this.queries.execute(
+      new ListTasks(principalOf(request), { ...native.decodeListTasks(query), replied: true }),
+    );
     return { ...page, tasks: page.tasks.map(native.encodeTask) };
   }
 

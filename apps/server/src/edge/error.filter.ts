@@ -4,7 +4,7 @@ import { asDomainError } from '@app/wire';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { ClientGone, type EdgeRequest } from './caller.js';
-import { answerOn } from './surfaces.js';
+import { answerOn, surfaceOf } from './surfaces.js';
 
 /** Writes whatever a controller throws as the surface that was asked writes its errors. */
 @Catch()
@@ -14,9 +14,17 @@ export class ErrorFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<EdgeRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    answerOn(request, reply, refusalOf(this.logger, thrown, request));
+    const error = refusalOf(this.logger, thrown, request);
+    answerOn(
+      request,
+      reply,
+      error.kind === 'MethodNotFound' && surfaceOf(request) === 'a2a-json-rpc' ? POST_ONLY : error,
+    );
   }
 }
+
+/** JSON-RPC is one path and one verb. */
+const POST_ONLY = new DomainError('MethodNotAllowed', 'this path takes POST alone', { allow: 'POST' });
 
 /** The error to answer with. The log has what the client is not told; never what was in the request. */
 export function refusalOf(logger: Logger, thrown: unknown, request: { id: unknown }): DomainError {

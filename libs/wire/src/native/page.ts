@@ -12,7 +12,7 @@ import {
 } from '../params.js';
 
 const DEFAULT_LIMIT = 100;
-const STATUSES: readonly Exclude<TaskStatus, 'replied'>[] = [
+const STATUSES: readonly TaskStatus[] = [
   'submitted',
   'working',
   'input-required',
@@ -21,6 +21,7 @@ const STATUSES: readonly Exclude<TaskStatus, 'replied'>[] = [
   'failed',
   'rejected',
   'canceled',
+  'replied',
 ];
 
 /** `?after=&limit=` of every list below a task. */
