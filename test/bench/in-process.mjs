@@ -6,7 +6,7 @@ import pg from 'pg';
 import { readConfig } from '../../dist/libs/config/src/index.js';
 import { Agents } from '../../dist/libs/execution/src/index.js';
 import { openStorage } from '../../dist/libs/storage/src/index.js';
-import { RETRY_BACKOFF_MS, ServerModule } from '../../dist/apps/server/src/server.module.js';
+import { ServerModule } from '../../dist/apps/server/src/server.module.js';
 import { SECRET } from './peers.mjs';
 
 /**
@@ -16,8 +16,7 @@ import { SECRET } from './peers.mjs';
  */
 export async function openActa(databaseUrl) {
   const config = readConfig({ DATABASE_URL: databaseUrl, ACTA_SECRET_KEY: SECRET, LOG_LEVEL: 'warn' });
-  const retry = { attempts: config.maxAttempts, backoffMs: RETRY_BACKOFF_MS };
-  const agents = await Agents.load(config.agents, { retry, demoFaults: false });
+  const agents = await Agents.load(config.agents, config);
   const storage = await openStorage(config);
   const options = { config, storage, agents, token: randomUUID(), publicUrl: () => 'http://127.0.0.1' };
   const context = await NestFactory.createApplicationContext(ServerModule.with(options), { logger: ['error', 'warn'] });
