@@ -10,6 +10,7 @@ import {
   type RecordedEvent,
   taskNotFound,
   type TaskState,
+  type TaskView,
 } from '@app/domain';
 import { EventLog, TaskWakeups } from '@app/storage';
 import { TaskReader, type TaskRow } from '@app/tasks';
@@ -77,12 +78,15 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
     return this.streamFrom(tenantId, { ...row, state }, options);
   }
 
-  /** A stream from a state that the caller may see: a send's own stream starts so. */
-  streamFrom(tenantId: string, start: TaskRow, options: StreamOptions): TaskStream {
+  /**
+   * A stream from a state that the caller may see: a send's own stream starts so. With `view`, the task at that state, its
+   * snapshot costs no read.
+   */
+  streamFrom(tenantId: string, start: TaskRow, options: StreamOptions, view?: TaskView): TaskStream {
     const { owner, ring } = start.state;
     return {
       task: { tenantId, owner, ring },
-      frames: (signal) => this.frames(tenantId, start, options, signal),
+      frames: (signal) => this.frames(tenantId, start, options, view, signal),
     };
   }
 
@@ -90,6 +94,7 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
     tenantId: string,
     start: TaskRow,
     { until, historyLength }: StreamOptions,
+    known: TaskView | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<StreamFrame> {
     const { taskId } = start;
@@ -101,7 +106,7 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
     const over = () => (until === 'turn' ? hasOutcome(state) : isTerminal(state.status));
     const snapshot = async (): Promise<StreamFrame> => {
       const bound = historyLength === undefined ? {} : { historyLength };
-      const [view] = await this.reader.views(tenantId, [start], { artifacts: true, ...bound });
+      const view = known ?? (await this.reader.views(tenantId, [start], { artifacts: true, ...bound }))[0];
       return { id: start.state.version, update: { type: 'task', view: view!, ...bound } };
     };
     let held: RecordedEvent[] | null = mayReply(state) ? [] : null;

@@ -17,6 +17,8 @@ export interface WorkerOptions {
 }
 
 const BATCH = 32;
+/** Leases that one statement renews. */
+const BEATS = 20;
 
 /** Claims work, runs agents, and keeps the leases of what it runs alive. */
 export class Worker extends RunSlots {
@@ -210,7 +212,11 @@ export class Worker extends RunSlots {
     const runs = [...this.runs.values()].filter((run) => run.leaseRemains());
     // A process that was stopped in between notices here, before it asks anyone.
     for (const run of this.runs.values()) if (!run.leaseRemains()) run.lose();
-    if (runs.length === 0) return;
+    // A few at a time: whatever a run writes waits for the statement that renews its lease.
+    for (let at = 0; at < runs.length; at += BEATS) await this.renew(runs.slice(at, at + BEATS));
+  }
+
+  private async renew(runs: readonly Run[]): Promise<void> {
     const { leaseMs } = this.options;
     const sentAt = performance.now();
     try {

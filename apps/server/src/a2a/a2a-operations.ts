@@ -1,5 +1,5 @@
 import { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from '@app/delivery';
-import { DomainError, invalidField, type Principal } from '@app/domain';
+import { DomainError, invalidField, type Principal, taskNotFound } from '@app/domain';
 import {
   CancelTask,
   DeletePushConfig,
@@ -104,11 +104,12 @@ export class A2aOperations {
   /** The stream of a send ends with its turn; that of an exact replay gives what became of the first. */
   private async sendStream(request: Operations['streamMessage']['request'], caller: Caller): Promise<TaskStream> {
     const { taskId, head, follower } = await this.accept(request, caller, false);
-    follower.close();
     const { historyLength } = request.configuration;
     const bound = historyLength === undefined ? {} : { historyLength };
-    const start = { taskId, state: head.state, key: head.key };
-    return this.subscriptions.streamFrom(caller.principal.tenantId, start, { until: 'turn', ...bound });
+    const view = await follower.view(historyLength).finally(() => follower.close());
+    if (view === null) throw taskNotFound(taskId);
+    const start = { taskId, state: view.state, key: head.key };
+    return this.subscriptions.streamFrom(caller.principal.tenantId, start, { until: 'turn', ...bound }, view);
   }
 
   private subscribe({ taskId }: Operations['subscribeToTask']['request'], caller: StreamCaller): Promise<TaskStream> {
