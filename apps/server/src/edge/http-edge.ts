@@ -75,16 +75,30 @@ function isFromHere({ headers: { host = '', origin } }: EdgeRequest): boolean {
 
 /** Answers without reading the body: the connection closes, so that the rest of it is not taken for a request. */
 function refuse(request: EdgeRequest, reply: FastifyReply, error: DomainError): void {
+  discardRest(request.raw);
   reply.header('Connection', 'close');
   answerOn(request, reply, error);
 }
 
+/** How long a client may go on sending what nobody wants, before it is cut off. */
+const LINGER_MS = 1_000;
+
+/**
+ * Reads on and throws away, and closes the connection in two steps: a client that is cut off while it sends gets a reset,
+ * and may never see the answer that was on its way.
+ */
+function discardRest(raw: IncomingMessage): void {
+  const { socket } = raw;
+  raw.resume();
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+}
+
 /** A body that is refused is an error for the surface to write, not one for Fastify. */
 async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise<Buffer | DomainError> {
-  const tooLarge = new DomainError('PayloadTooLarge', `the body exceeds ${BOUNDS.requestBodyBytes} bytes`, {
-    limit: BOUNDS.requestBodyBytes,
-  });
-  if (Number(request.headers['content-length'] ?? 0) > BOUNDS.requestBodyBytes) return tooLarge;
+  if (Number(request.headers['content-length'] ?? 0) > BOUNDS.requestBodyBytes) return tooLarge(payload);
   const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers;
   try {
     checkMediaType({ contentType, contentEncoding }, mediaTypesOf(request));
@@ -94,9 +108,10 @@ async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of payload as AsyncIterable<Buffer>) {
+    // Left early, the loop must leave the connection: the refusal still has to go out on it.
+    for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > BOUNDS.requestBodyBytes) return tooLarge;
+      if (size > BOUNDS.requestBodyBytes) return tooLarge(payload);
       chunks.push(chunk);
     }
   } catch {
@@ -104,4 +119,10 @@ async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise
     return new DomainError('InvalidRequest', 'the body ended before it was complete', {});
   }
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+}
+
+function tooLarge(payload: IncomingMessage): DomainError {
+  discardRest(payload);
+  const limit = BOUNDS.requestBodyBytes;
+  return new DomainError('PayloadTooLarge', `the body exceeds ${limit} bytes`, { limit });
 }
