@@ -29,7 +29,7 @@ const PLANNING = 'set random_page_cost = 1.1; set max_parallel_workers_per_gathe
 export class Database {
   readonly pool: pg.Pool;
   readonly kysely: Kysely<Schema>;
-  /** Counted for the bench: what a command costs in round trips. */
+  /** Counted for `/metrics`. */
   readonly counts: StatementCounts = { statements: 0, transactions: 0 };
   private currentEpoch: number | null = null;
 
