@@ -108,9 +108,12 @@ function pushesSet(state: TaskState | null, push: PushTarget | undefined): TaskE
   return [{ type: 'PushConfigSet', facts: { configId, protocolVersion }, content: { push: { url } } }];
 }
 
-/** Work that goes on already needs no resuming: a repeat adds nothing. */
+/** Work that goes on already needs no resuming, and what a resume has brought to its end was resumed: a repeat adds nothing. */
 function resume(state: TaskState, taskId: string): TaskEvent[] {
-  if (isTerminal(state.status)) throw ended(state, taskId);
+  if (isTerminal(state.status)) {
+    if (state.resumedAs === state.dispatcherGeneration) return [];
+    throw ended(state, taskId);
+  }
   if (state.status === 'input-required') {
     throw invalidField('id', 'the task waits for input, not for an authorization: send it a message');
   }

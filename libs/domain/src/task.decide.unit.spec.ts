@@ -416,6 +416,11 @@ describe('EnforceCancel', () => {
 
 describe('ResumeTask', () => {
   const AUTHORIZE: TaskEvent = { ...ASKED, type: 'AuthorizationRequested' };
+  const ANSWER = SUBMITTED[1]!;
+  const started = (turn: number): TaskEvent => ({
+    type: 'RunStarted',
+    facts: { ...CLAIM, attempt: 1, leaseGeneration: turn, dispatcherGeneration: turn },
+  });
 
   it('starts the next turn of a task that waits for an authorization, without a message', () => {
     given([...RUNNING, AUTHORIZE])
@@ -424,6 +429,22 @@ describe('ResumeTask', () => {
     given([...RUNNING, AUTHORIZE])
       .when({ type: 'ResumeTask', claim: CLAIM })
       .then([{ type: 'TaskResumed' }, { type: 'RunStarted', facts: { dispatcherGeneration: 2, leaseGeneration: 2 } }]);
+  });
+
+  it('adds nothing to what it has brought to its end, however late its repeat comes', () => {
+    const resumed: TaskEvent[] = [
+      ...RUNNING,
+      AUTHORIZE,
+      { type: 'TaskResumed', facts: { dispatcherGeneration: 2 } },
+      started(2),
+    ];
+    given([...resumed, COMPLETED])
+      .when({ type: 'ResumeTask' })
+      .then([]);
+    // A message began the turn that ended: this resume is no repeat.
+    given([...resumed, ASKED, ANSWER, started(3), COMPLETED])
+      .when({ type: 'ResumeTask' })
+      .then('TaskEnded');
   });
 
   it('adds nothing to work that goes on, and is refused where nothing can go on', () => {

@@ -63,6 +63,8 @@ export interface TaskState {
   readonly upstream?: UpstreamTask;
   /** It failed because what its agent said broke the contract. */
   readonly invalidResponse?: true;
+  /** Dispatcher generation of the last turn that a resume began: a repeat of that resume is known for one, even at the end. */
+  readonly resumedAs?: number;
   /** Ids of its webhooks; absent when there are none. */
   readonly pushConfigs?: readonly string[];
 }
@@ -173,6 +175,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
         ...state,
         ...dispatched,
         answered: true,
+        resumedAs: dispatched.dispatcherGeneration,
         status: 'submitted',
         statusAt: recordedAt,
         statusMessage: null,

@@ -6,8 +6,8 @@ import { TaskReader } from './task-reader.js';
 import { freshCommandId, TaskStreams } from './task-streams.js';
 
 /**
- * Goes on with a task that asked for an authorization which has happened elsewhere; one that goes on already is given as
- * it is. Errors: TaskNotFound, TaskEnded, InvalidParameters (it waits for input instead).
+ * Goes on with a task that asked for an authorization which has happened elsewhere; one that goes on already, or that a
+ * resume has brought to its end, is given as it is. Errors: TaskNotFound, TaskEnded, InvalidParameters (it waits for input instead).
  */
 export class ResumeTask extends Command<TaskView> {
   constructor(
