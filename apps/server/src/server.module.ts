@@ -56,6 +56,7 @@ export class ServerModule {
           leaseMs,
           concurrency: workerConcurrency,
           runningPerTenant: config.tenantMaxRunning,
+          drainMs: config.drainMs,
         }),
       ],
       controllers: [

@@ -33,6 +33,7 @@ export class WorkerModule {
           leaseMs,
           concurrency: workerConcurrency,
           runningPerTenant: config.tenantMaxRunning,
+          drainMs: config.drainMs,
         }),
       ],
     };

@@ -55,6 +55,8 @@ export interface Config {
   readonly leaseMs: number;
   readonly maxAttempts: number;
   readonly cancelGraceMs: number;
+  /** How long live runs may go on after SIGTERM before they are handed back. */
+  readonly drainMs: number;
   readonly cancelActive: 'fence' | 'holder-only';
   readonly cardVersion: '0.3' | '1.0';
   readonly capabilities: ReadonlySet<Capability>;
@@ -76,6 +78,7 @@ const KNOWN = [
   'ACTA_CARD_VERSION',
   'ACTA_DATA_DIR',
   'ACTA_DEMO_FAULTS',
+  'ACTA_DRAIN_MS',
   'ACTA_LEASE_MS',
   'ACTA_MAX_ATTEMPTS',
   'ACTA_OIDC_ADMIN_CLAIM',
@@ -131,6 +134,7 @@ export function readConfig(env: Environment = process.env): Config {
     leaseMs: read.integer('ACTA_LEASE_MS', 30_000, [100, 3_600_000]),
     maxAttempts: read.integer('ACTA_MAX_ATTEMPTS', 5, [1, 100]),
     cancelGraceMs: read.integer('ACTA_CANCEL_GRACE_MS', 5_000, [0, 600_000]),
+    drainMs: read.integer('ACTA_DRAIN_MS', 500, [0, 600_000]),
     cancelActive: read.oneOf('ACTA_CANCEL_ACTIVE', ['fence', 'holder-only'], 'fence'),
     cardVersion: read.oneOf('ACTA_CARD_VERSION', ['0.3', '1.0'], '0.3'),
     capabilities: capabilities(read, env),

@@ -13,9 +13,6 @@ export interface ExecutionOptions extends WorkerOptions {
   readonly runningPerTenant: number;
 }
 
-/** How long live runs may go on after the order to stop. */
-const DRAIN_MS = 10_000;
-
 /** Runs agents in this process, as far as its options let it, and keeps the queue of all in order. */
 @Module({})
 export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy {
@@ -73,6 +70,6 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
   async onModuleDestroy(): Promise<void> {
     this.remote.stop();
     await this.reaper.stop();
-    await this.worker.stop(DRAIN_MS);
+    await this.worker.stop();
   }
 }

@@ -12,6 +12,8 @@ export interface WorkerOptions {
   /** Runs at a time in this process; 0: none. */
   readonly concurrency: number;
   readonly leaseMs: number;
+  /** How long live runs may go on after the order to stop, before they are handed back; absent: not at all. */
+  readonly drainMs?: number;
   /** How often to look for work that no wake-up announced (retries whose time has come). */
   readonly pollMs?: number;
 }
@@ -61,7 +63,7 @@ export class Worker extends RunSlots {
   }
 
   /** Takes no more work, gives live runs `graceMs` to finish, and hands back what is left. */
-  async stop(graceMs = 0): Promise<void> {
+  async stop(graceMs = this.options.drainMs ?? 0): Promise<void> {
     this.draining = true;
     this.subscription?.unsubscribe();
     if (this.pollTimer !== null) clearInterval(this.pollTimer);
