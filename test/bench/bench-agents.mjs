@@ -24,6 +24,14 @@ export default [
     },
   },
   {
+    name: 'sleeper',
+    ...described,
+    // Longer than anyone waits for it here.
+    async run(/** @type {any} */ ctx) {
+      await sleep(600_000, undefined, { signal: ctx.signal });
+    },
+  },
+  {
     name: 'talker',
     ...described,
     // 50 tokens a second for five seconds, each with the time at which it was said.

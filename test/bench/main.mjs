@@ -3,31 +3,33 @@ import { measureLists } from './list-tasks.mjs';
 import { measureStarts, measureTokens } from './latency.mjs';
 import { watchMemory } from './memory.mjs';
 import { openPostgres } from './postgres.mjs';
+import { measureRecovery } from './recovery.mjs';
 import { describe } from './report.mjs';
 import { countStatements } from './statements.mjs';
 import { measureStreams } from './streams.mjs';
 import { targetsOf } from './targets.mjs';
 import { compare } from './throughput.mjs';
 
-const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latency]
+const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latency] [--recovery]
   --quick  shorter phases, for a first look
   --json   the results as JSON; progress goes to stderr
   --list     only ListTasks among few and many tasks, with its plans
   --streams  only a thousand open streams
   --latency  only starts and tokens across processes
+  --recovery only what becomes of the runs of a worker that is killed, and of one that is stopped
 BENCH_DATABASE_URL is a Postgres to use in place of the embedded one; the bench makes databases of its own on it.
 It ends with 1 when a target is missed, and names it.`;
 
 const { values: flags } = parseArgs({
   options: Object.fromEntries(
-    ['quick', 'json', 'list', 'streams', 'latency', 'help'].map((name) => [name, { type: 'boolean' }]),
+    ['quick', 'json', 'list', 'streams', 'latency', 'recovery', 'help'].map((name) => [name, { type: 'boolean' }]),
   ),
 });
 if (flags.help) {
   console.log(HELP);
   process.exit();
 }
-const chosen = ['list', 'streams', 'latency'].filter((phase) => flags[phase]);
+const chosen = ['list', 'streams', 'latency', 'recovery'].filter((phase) => flags[phase]);
 /** Without a choice, everything. */
 const wants = (/** @type {string} */ phase) => chosen.length === 0 || chosen.includes(phase);
 const log = (/** @type {string} */ line) => (flags.json ? console.error(line) : console.log(line));
@@ -52,6 +54,10 @@ try {
     log('starts and tokens across processes');
     results.starts = await measureStarts(postgres, { sends: flags.quick ? 250 : 1_000 });
     results.tokens = await measureTokens(postgres);
+  }
+  if (wants('recovery')) {
+    log('runs of lost workers');
+    results.recovery = await measureRecovery(postgres);
   }
   if (wants('streams')) {
     log('open streams');

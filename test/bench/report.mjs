@@ -1,15 +1,27 @@
 const ms = (/** @type {number | null} */ value) => (value === null ? '-' : value.toFixed(2));
+const seconds = (/** @type {number} */ value) => `${(value / 1000).toFixed(2)} s`;
 const mib = (/** @type {number} */ bytes) => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
 
 /** The results for a person. */
 export function describe(
-  /** @type {Record<string, any>} */ { throughput, memory, statements, lists, streams, starts, tokens, targets },
+  /** @type {Record<string, any>} */ {
+    throughput,
+    memory,
+    statements,
+    lists,
+    streams,
+    starts,
+    tokens,
+    recovery,
+    targets,
+  },
 ) {
   const sections = [
     ...(throughput === undefined ? [] : [describeThroughput(throughput)]),
     ...(memory === undefined ? [] : [describeMemory(memory)]),
     ...(statements === undefined ? [] : [describeStatements(statements)]),
     ...(starts === undefined ? [] : [describeLatency(starts, tokens)]),
+    ...(recovery === undefined ? [] : [describeRecovery(recovery)]),
     ...(streams === undefined ? [] : [describeStreams(streams)]),
     ...(lists === undefined ? [] : [describeLists(lists)]),
     targets
@@ -63,6 +75,10 @@ const describeLatency = (/** @type {any} */ starts, /** @type {any} */ tokens) =
       ],
     ),
   ].join('\n');
+
+const describeRecovery = (/** @type {any} */ { runs, takenOver, handedBack, startedAgain }) =>
+  `${runs} runs of a worker, default settings, the slowest of them\n  killed: started elsewhere after ${seconds(takenOver)}; ` +
+  `told to stop: handed back after ${seconds(handedBack)}, started elsewhere after ${seconds(startedAgain)}`;
 
 const describeStreams = (/** @type {any} */ { streams, complete, events, peakBytes, p50, p95, p99 }) =>
   `${streams} open streams, ten events each at one a second\n  ${complete} complete and in order, ${events} events; ` +

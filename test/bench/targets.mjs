@@ -5,7 +5,9 @@
  *
  * @returns {Target[]}
  */
-export function targetsOf(/** @type {Record<string, any>} */ { throughput, memory, lists, streams, starts, tokens }) {
+export function targetsOf(
+  /** @type {Record<string, any>} */ { throughput, memory, lists, streams, starts, tokens, recovery },
+) {
   /** @type {Target[]} */
   const targets = [];
   const promise = (/** @type {string} */ name, /** @type {number} */ value, /** @type {boolean} */ met) =>
@@ -26,6 +28,12 @@ export function targetsOf(/** @type {Record<string, any>} */ { throughput, memor
   if (tokens !== undefined) {
     promise('the first token is read elsewhere within 50 ms (p95)', tokens.first.p95, tokens.first.p95 <= 50);
     promise('later tokens are read elsewhere within 150 ms (p95)', tokens.later.p95, tokens.later.p95 <= 150);
+  }
+  if (recovery !== undefined) {
+    const { takenOver, handedBack } = recovery;
+    // Thirty seconds of lease, and one between two looks of the reaper.
+    promise('runs of a killed worker start elsewhere within lease and reaper period', takenOver, takenOver <= 31_000);
+    promise('runs of a worker that is told to stop are handed back within 1 s', handedBack, handedBack <= 1_000);
   }
   if (streams !== undefined) {
     const mib = streams.peakBytes / 1024 / 1024;
