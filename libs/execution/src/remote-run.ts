@@ -1,4 +1,13 @@
-import { derivedId, type Message, retryAt, type RetryPolicy, type RunOutput, type TaskState } from '@app/domain';
+import {
+  derivedId,
+  DomainError,
+  type Message,
+  type Principal,
+  retryAt,
+  type RetryPolicy,
+  type RunOutput,
+  type TaskState,
+} from '@app/domain';
 
 /** What a remote worker says, before it has a message id. */
 export type RemoteSaying = Pick<Message, 'parts' | 'metadata'>;
@@ -94,4 +103,19 @@ export function outcomeOf(
 /** Ids derive from the write, so that a repeated one says the same. */
 function messageOf(saying: RemoteSaying | undefined, runId: string, seq: number, at: number): Message | undefined {
   return saying === undefined ? undefined : { messageId: derivedId('said', runId, seq, at), role: 'agent', ...saying };
+}
+
+/** What the task is told when what its worker said, or was to be given, cannot be. */
+export const refusal = (text: string, runId: string): Message => ({
+  messageId: `${runId}:refused`,
+  role: 'agent',
+  parts: [{ text }],
+});
+
+/** The name under which the record has a remote worker. */
+export const workerOf = ({ subject }: Principal): string => `remote:${subject}`;
+
+/** Errors: Forbidden. */
+export function requireWorker({ role }: Principal): void {
+  if (role !== 'worker') throw new DomainError('Forbidden', 'this needs a worker key (acta keys create --worker)', {});
 }

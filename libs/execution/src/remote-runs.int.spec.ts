@@ -104,104 +104,6 @@ describe('an agent that has no code here', () => {
   });
 });
 
-describe('a claim', () => {
-  it('gives work of the worker’s tenant, agents and rings, and of no others', async () => {
-    await replica.submit(aMember('alice', { tenantId: 'umbrella' }), 'of another tenant');
-    await replica.submit(aMember('alice', { rings: ['ring:ops'] }), 'in another ring');
-    await replica.submit(alice, 'for another agent', { agent: 'other' });
-    expect(await claim(worker, { limit: 32 })).toEqual([]);
-    const [ops] = await claim(aWorker('ops', { rings: ['ring:ops'] }));
-    expect(ops).toMatchObject({ ring: 'ring:ops' });
-    const both = aWorker('both', { agents: ['tester', 'other'] });
-    expect(await claim(both, { agents: ['tester'] })).toEqual([]);
-    expect(await claim(both, { agents: [] })).toMatchObject([{ agent: 'other' }]);
-    await expect(claim(worker, { agents: ['other'] })).rejects.toMatchObject({ kind: 'Forbidden' });
-  });
-
-  it.each(['member', 'admin'] as const)('is refused to the key of a %s', async (role) => {
-    await expect(claim(aWorker('x', { role }))).rejects.toMatchObject({ kind: 'Forbidden' });
-  });
-
-  it('gives the oldest first, as many as were asked for, each to one worker', async () => {
-    for (const n of [1, 2, 3, 4, 5]) await replica.submit(alice, `task ${n}`);
-    const [first, ...others] = await Promise.all([1, 2, 3].map(() => claim(worker, { limit: 2 })));
-    const ids = [...first!, ...others.flat()].map(({ taskId }) => taskId);
-    expect(new Set(ids).size).toBe(ids.length);
-    const rest = await claim(worker, { limit: 32 });
-    expect(ids.length + rest.length).toBe(5);
-  });
-
-  it('that waits is answered as soon as work comes, from this process or another', async () => {
-    const other = await acta.replica({ agents: [remote], concurrency: 0 });
-    for (const from of [replica, other]) {
-      const looks = watchLooks();
-      const waiting = claim(worker, { waitMs: 30_000 });
-      await looks.first;
-      const taskId = await from.submit(alice, `from ${from === other ? 'another' : 'here'}`);
-      expect(await waiting).toMatchObject([{ taskId }]);
-      looks.stop();
-      // It looked once in vain, and once because it was told to.
-      expect(looks.count()).toBe(2);
-    }
-  });
-
-  it('hears of work that comes while it looks', async () => {
-    const waitingFor = replica.queue.waitingFor.bind(replica.queue);
-    let taskId = '';
-    replica.queue.waitingFor = async (...args) => {
-      const found = await waitingFor(...args);
-      replica.queue.waitingFor = waitingFor;
-      taskId = await replica.submit(alice, 'meanwhile');
-      return found;
-    };
-    expect(await claim(worker, { waitMs: 30_000 })).toMatchObject([{ taskId }]);
-  });
-
-  it('ends empty when its time is over, and when the server goes', async () => {
-    expect(await claim(worker, { waitMs: 20 })).toEqual([]);
-    const waiting = claim(worker, { waitMs: 30_000 });
-    replica.remote.stop();
-    expect(await waiting).toEqual([]);
-    await expect(claim()).rejects.toMatchObject({ kind: 'Overloaded' });
-  });
-
-  it('of a client that has gone takes nothing, and what it took already goes to the next', async () => {
-    const gone = new AbortController();
-    const looks = watchLooks();
-    const waiting = replica.remote.claim(worker, { waitMs: 30_000 }, gone.signal);
-    await looks.first;
-    gone.abort();
-    expect(await waiting).toEqual([]);
-    looks.stop();
-    const taskId = await replica.submit(alice, 'for nobody');
-    expect(await typesOf(taskId)).toEqual(STARTED.slice(0, 2));
-    const goes = new AbortController();
-    const conversation = replica.reader.conversation.bind(replica.reader);
-    replica.reader.conversation = (...args) => {
-      goes.abort();
-      return conversation(...args);
-    };
-    await replica.remote.claim(worker, {}, goes.signal);
-    replica.reader.conversation = conversation;
-    expect(await claim()).toMatchObject([{ taskId, attempt: 1, leaseGeneration: 2 }]);
-  });
-});
-
-/** Counts how often a claim looks into the queue. */
-function watchLooks() {
-  const waitingFor = replica.queue.waitingFor.bind(replica.queue);
-  let looks = 0;
-  let looked = () => {};
-  const first = new Promise<void>((resolve) => (looked = resolve));
-  replica.queue.waitingFor = async (...args) => {
-    looks += 1;
-    const found = await waitingFor(...args);
-    setImmediate(looked);
-    return found;
-  };
-  return { first, count: () => looks, stop: () => (replica.queue.waitingFor = waitingFor) };
-}
-
 describe('a heartbeat', () => {
   it('renews the lease, and tells of a cancel and of new messages', async () => {
     const run = await claimed('beat');
@@ -335,14 +237,6 @@ describe('a run', () => {
       const beat = replica.remote.heartbeat(worker, runId, fenceOf(run));
       await expect(beat).rejects.toMatchObject({ kind: 'TaskNotFound' });
     }
-  });
-
-  it('has nothing to work on once its content is spoiled, and fails then', async () => {
-    const taskId = await replica.submit(alice, 'spoiled');
-    await acta.sql('alter table event disable trigger all');
-    await acta.sql(`update event set content = '\\x00' where task_id = $1`, [taskId]);
-    expect(await claim()).toEqual([]);
-    expect((await replica.get(alice, taskId)).state.status).toBe('failed');
   });
 });
 

@@ -4,30 +4,28 @@ import {
   type Fence,
   fenced,
   hasOutcome,
-  type Message,
-  newId,
   type Principal,
   type RunOutput,
   taskNotFound,
   type TaskState,
 } from '@app/domain';
 import type { NamedStatement, ServerSecret, StoredEvent, StreamHead } from '@app/storage';
-import { type CommandEnvelope, freshCommand, type TaskReader, type TaskStreams } from '@app/tasks';
-import { BehaviorSubject, filter, fromEvent, interval, merge, timer } from 'rxjs';
+import type { TaskReader, TaskStreams } from '@app/tasks';
 import type { Agents } from './agents.js';
+import { RemoteClaims } from './remote-claims.js';
 import {
-  HANDED_BACK,
   outcomeOf,
   outputOf,
+  refusal,
   type RemoteAnswer,
   type RemoteOutcome,
   type RemoteOutput,
   type RemoteRun,
   type RemoteWrite,
+  requireWorker,
+  workerOf,
 } from './remote-run.js';
 import type { RunQueue } from './run-queue.js';
-
-const POLL_MS = 1_000;
 
 const CLAIMED_BY: NamedStatement = {
   name: 'run_claimed_by',
@@ -43,51 +41,33 @@ const UNREAD: NamedStatement = {
     where m.tenant_id = $1 and m.task_id = $2 and m.version > $3 and m.role = 'user' order by m.version`,
 };
 
-type Claimed = RemoteRun & { readonly head: StreamHead };
-
 /**
  * Runs of workers in other processes and languages, which speak HTTP. A worker sees what it holds, of its agents and
  * rings, and nothing else. The fence and the sequence number are those of every worker.
  */
 export class RemoteRuns {
-  private readonly draining = new BehaviorSubject(false);
+  private readonly claims: RemoteClaims;
 
   constructor(
     private readonly streams: TaskStreams,
-    private readonly reader: TaskReader,
+    reader: TaskReader,
     private readonly queue: RunQueue,
     private readonly agents: Agents,
     private readonly secret: ServerSecret,
     private readonly leaseMs: number,
-    /** How long a claim waits for a wake-up before it looks again all the same. */
-    private readonly pollMs = POLL_MS,
-  ) {}
+    pollMs?: number,
+  ) {
+    this.claims = new RemoteClaims(streams, reader, queue, leaseMs, pollMs);
+  }
 
   /** Hands out no more runs: whoever waits for one is answered with none. */
   stop(): void {
-    this.draining.next(true);
+    this.claims.stop();
   }
 
-  /**
-   * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first. Nothing is left with a client that has
-   * gone. Errors: Forbidden for a caller that is no worker, or asks for agents that are not its own; Overloaded when the
-   * server shuts down.
-   */
-  async claim(
-    principal: Principal,
-    { agents = [], limit = 1, waitMs = 0 }: { agents?: readonly string[]; limit?: number; waitMs?: number },
-    client: AbortSignal,
-  ): Promise<RemoteRun[]> {
-    requireWorker(principal);
-    const wanted = agents.length === 0 ? principal.agents : agents;
-    const foreign = wanted.find((agent) => !principal.agents.includes(agent));
-    if (foreign !== undefined) throw new DomainError('Forbidden', `the credential is not for agent "${foreign}"`, {});
-    if (this.draining.value) {
-      throw new DomainError('Overloaded', 'the server is shutting down; claim again later', { retryAfterSeconds: 1 });
-    }
-    const claimed = await this.untilClaimed(principal, wanted, { limit, waitMs }, client);
-    if (client.aborted) await this.handBack(principal, claimed);
-    return claimed.map(({ head: _head, ...run }) => run);
+  /** As `RemoteClaims.claim`. */
+  claim(...wanted: Parameters<RemoteClaims['claim']>): Promise<RemoteRun[]> {
+    return this.claims.claim(...wanted);
   }
 
   /** Renews the lease. Errors: as `publish`. */
@@ -120,106 +100,6 @@ export class RemoteRuns {
     ]);
   }
 
-  private async untilClaimed(
-    principal: Principal,
-    agents: readonly string[],
-    { limit, waitMs }: { limit: number; waitMs: number },
-    client: AbortSignal,
-  ): Promise<Claimed[]> {
-    let over = waitMs === 0;
-    let rung = false;
-    let wake = () => {};
-    const ends = merge(fromEvent(client, 'abort'), this.draining.pipe(filter(Boolean)), timer(waitMs));
-    const queued = this.streams.wakeups.queued.pipe(filter((agent) => agents.includes(agent)));
-    // Listens before it looks: what is queued in between is heard.
-    const subscription = merge(queued, interval(this.pollMs)).subscribe(() => {
-      rung = true;
-      wake();
-    });
-    subscription.add(
-      ends.subscribe(() => {
-        over = true;
-        wake();
-      }),
-    );
-    try {
-      for (;;) {
-        rung = false;
-        if (client.aborted) return [];
-        const claimed = await this.claimNow(principal, agents, limit);
-        if (claimed.length > 0 || over) return claimed;
-        if (!rung) await new Promise<void>((resolve) => (wake = resolve));
-        if (over) return [];
-      }
-    } finally {
-      subscription.unsubscribe();
-    }
-  }
-
-  private async claimNow(principal: Principal, agents: readonly string[], limit: number): Promise<Claimed[]> {
-    const { tenantId, rings, subject, role } = principal;
-    const claimed = await this.streams.log.database.transaction(async (executor) => {
-      const appended = [];
-      for (const task of await this.queue.waitingFor({ tenantId, agents, rings }, limit, executor)) {
-        const { taskId, head } = task;
-        const result = await this.streams.applyLocked(
-          { tenantId, taskId, actor: { subject, role }, ...freshCommand('claim') },
-          // The task is part of the run's name, so that a write finds it, also after the run has left the queue.
-          { type: 'ClaimRun', claim: { runId: `${taskId}.${newId()}`, worker: workerOf(principal) } },
-          head,
-          executor,
-        );
-        if (result !== null) appended.push({ task, result });
-      }
-      return appended;
-    });
-    for (const { task, result } of claimed) this.streams.publish(task, result);
-    const runs = await Promise.all(
-      claimed.map(({ task, result }) => this.describe(principal, task.taskId, result.head)),
-    );
-    return runs.flatMap((run) => run ?? []);
-  }
-
-  /** Null, and the task has failed, when there is no message left that could be read. */
-  private async describe(principal: Principal, taskId: string, head: StreamHead): Promise<Claimed | null> {
-    const { state, key } = head;
-    const said = await this.reader.conversation(principal.tenantId, { taskId, state, key });
-    const at = said.findLastIndex((message) => message.role === 'user');
-    const message = said[at];
-    const run = activeRun(state)!;
-    const { leaseGeneration, dispatcherGeneration } = run;
-    if (message === undefined) {
-      const why = saying('the task has no message to work on', run.id);
-      const write = { leaseGeneration, dispatcherGeneration, seq: 1 };
-      await this.apply(principal, run.id, write, { taskId, head }, [{ type: 'fail', message: why }]);
-      return null;
-    }
-    return {
-      runId: run.id,
-      taskId,
-      contextId: state.contextId,
-      ring: state.ring,
-      agent: state.agent,
-      attempt: run.attempt,
-      leaseGeneration,
-      dispatcherGeneration,
-      leaseMs: this.leaseMs,
-      version: state.version,
-      message,
-      history: said.filter((other) => other !== message),
-      head,
-    };
-  }
-
-  /** Nobody has these runs: another worker takes them at once, and no attempt is used. */
-  private async handBack(principal: Principal, claimed: readonly Claimed[]): Promise<void> {
-    for (const { taskId, runId, leaseGeneration, dispatcherGeneration, head } of claimed) {
-      const fence = { runId, leaseGeneration, dispatcherGeneration };
-      const envelope = this.envelope(principal, taskId, freshCommand('hand-back'), fence);
-      await this.streams.apply(envelope, { type: 'LoseRun', fence, reason: 'released', retry: HANDED_BACK }, head);
-    }
-  }
-
   private async record(
     principal: Principal,
     runId: string,
@@ -232,14 +112,14 @@ export class RemoteRuns {
       return await this.answer(principal.tenantId, held.taskId, head, write.readThrough);
     } catch (error) {
       if (!DomainError.is(error, 'InvalidAgentResponse')) throw error;
-      const message = saying(error.message, runId);
+      const message = refusal(error.message, runId);
       await this.apply(principal, runId, write, held, [{ type: 'fail', invalid: true, message }]);
       throw error;
     }
   }
 
   private async apply(
-    principal: Principal,
+    { tenantId, subject, role }: Principal,
     runId: string,
     { seq, leaseGeneration, dispatcherGeneration, readThrough }: RemoteWrite,
     { taskId, head }: { readonly taskId: string; readonly head: StreamHead },
@@ -249,20 +129,11 @@ export class RemoteRuns {
     const commandId = `run:${runId}:${seq}`;
     const fingerprint = this.secret.hmac('fingerprint', JSON.stringify(outputs));
     const applied = await this.streams.apply(
-      this.envelope(principal, taskId, { commandId, fingerprint }, fence),
+      { tenantId, taskId, actor: { subject, role }, commandId, fingerprint, fence },
       { type: 'RecordRun', fence, seq, readThrough: readThrough ?? head.state.clientMessages.lastVersion, outputs },
       head,
     );
     return applied.outcome === 'applied' ? applied.head : head;
-  }
-
-  private envelope(
-    { tenantId, subject, role }: Principal,
-    taskId: string,
-    command: Pick<CommandEnvelope, 'commandId' | 'fingerprint'>,
-    fence: Fence,
-  ): CommandEnvelope {
-    return { tenantId, taskId, actor: { subject, role }, ...command, fence };
   }
 
   /** The task of a run that this worker claimed, whatever has become of it since. Errors: TaskNotFound. */
@@ -306,18 +177,6 @@ export class RemoteRuns {
       }),
     };
   }
-}
-
-const workerOf = ({ subject }: Principal): string => `remote:${subject}`;
-
-const saying = (text: string, runId: string): Message => ({
-  messageId: `${runId}:refused`,
-  role: 'agent',
-  parts: [{ text }],
-});
-
-function requireWorker({ role }: Principal): void {
-  if (role !== 'worker') throw new DomainError('Forbidden', 'this needs a worker key (acta keys create --worker)', {});
 }
 
 function requireFence(state: TaskState, taskId: string, fence: Fence): void {
