@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, http, sendParams, V1Caller, type WireTask } from '../support/rpc.js';
 import { SseReader } from '../support/sse-reader.js';
 import { type RunningServer, startServer, TOKEN } from '../support/start-server.js';
+import { ASKED_OF_A_TASK, masked } from './asked-of-a-task.js';
 
 const PAIR = fileURLToPath(new URL('agents/pair.mjs', import.meta.url));
 let server: RunningServer;
@@ -137,4 +139,40 @@ it('the same message to two agents is two tasks or a refusal, and never one agen
   await callerOf('demo').send('hello', { message });
   const { body } = await callerOf('plain').call('SendMessage', sendParams('hello', { message }));
   expect(body.error?.code).toBe(-32602);
+});
+
+describe('a task of another agent', () => {
+  let waiting: WireTask;
+  let ended: WireTask;
+  beforeAll(async () => {
+    waiting = await callerOf('bank').send('pay');
+    ended = await callerOf('plain').send('hello');
+    for (const { id: taskId } of [waiting, ended]) {
+      const config = { taskId, id: 'x', url: 'https://example.com/hook' };
+      await callerOf(null).call('CreateTaskPushNotificationConfig', config);
+    }
+  });
+  afterAll(() => callerOf(null).cancel(waiting.id));
+
+  it.each(ASKED_OF_A_TASK)(
+    '%s is told at the door of an agent as of one that never existed, and told at its own and at the root',
+    async (_name, ask) => {
+      const missing = randomUUID();
+      const at = (url: string, id: string, contextId: string) => masked(ask({ url, token: TOKEN }, id, contextId), id);
+      for (const { id, contextId } of [waiting, ended]) {
+        expect(await at(`${server.url}/agents/demo`, id, contextId)).toEqual(
+          await at(`${server.url}/agents/demo`, missing, contextId),
+        );
+      }
+      const { id, contextId } = ended;
+      for (const url of [`${server.url}/agents/plain`, server.url]) {
+        expect((await at(url, id, contextId)).text).not.toBe((await at(url, missing, contextId)).text);
+      }
+    },
+  );
+
+  it('is as it was', async () => {
+    expect((await callerOf('bank').get(waiting.id)).status).toEqual(waiting.status);
+    expect(await callerOf('plain').get(ended.id)).toEqual(ended);
+  });
 });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { JsonObject } from '@app/domain';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DatabaseView } from '../support/database-view.js';
-import { call, http, sendParams, V1Caller } from '../support/rpc.js';
+import { call, sendParams, V1Caller } from '../support/rpc.js';
 import { type RunningServer, startServer, TOKEN } from '../support/start-server.js';
+import { ASKED_OF_A_TASK, masked } from './asked-of-a-task.js';
 
 let server: RunningServer;
 let database: DatabaseView;
@@ -34,77 +34,23 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** An answer as it is but for the task's id and what differs in any two answers. */
-async function masked(answer: Promise<{ status: number; headers: Headers; text: string }>, id: string) {
-  const { status, headers, text } = await answer;
-  expect(status).toBeLessThan(500);
-  const kept = [...headers].filter(([name]) => name !== 'date');
-  return { status, headers: kept, text: text.replaceAll(id, '<id>') };
-}
-
-type Asked = [string, (token: string, id: string) => Promise<{ status: number; headers: Headers; text: string }>];
-
-/** What the HTTP+JSON binding may be asked about a task, in both versions. */
-const HTTP_JSON: [string, string, ((version: '1.0' | '0.3', id: string) => JsonObject)?][] = [
-  ['GET', 'tasks/{id}'],
-  ['POST', 'tasks/{id}:cancel'],
-  ['GET', 'tasks/{id}:subscribe'],
-  ['POST', 'tasks/{id}:subscribe'],
-  ['GET', 'tasks/{id}/pushNotificationConfigs'],
-  ['GET', 'tasks/{id}/pushNotificationConfigs/x'],
-  ['DELETE', 'tasks/{id}/pushNotificationConfigs/x'],
-  [
-    'POST',
-    'message:send',
-    (version, taskId) => {
-      const { parts, ...message } = said({ taskId })['message'] as JsonObject;
-      return { message: { ...message, [version === '1.0' ? 'parts' : 'content']: parts! } };
-    },
-  ],
-];
-
-const ASKED: Asked[] = [
-  ['GetTask', (token, id) => call(server.url, token, '1.0', 'GetTask', { id })],
-  ['CancelTask', (token, id) => call(server.url, token, '1.0', 'CancelTask', { id })],
-  ['SendMessage', (token, id) => call(server.url, token, '1.0', 'SendMessage', said({ taskId: id }))],
-  [
-    'SendMessage with its context',
-    (token, id) => call(server.url, token, '1.0', 'SendMessage', said({ taskId: id, contextId })),
-  ],
-  [
-    'SendMessage that refers to it',
-    (token, id) => call(server.url, token, '1.0', 'SendMessage', said({ referenceTaskIds: [id] })),
-  ],
-  ['SubscribeToTask', (token, id) => call(server.url, token, '1.0', 'SubscribeToTask', { id })],
-  ['tasks/get', (token, id) => call(server.url, token, '0.3', 'tasks/get', { id })],
-  ['tasks/cancel', (token, id) => call(server.url, token, '0.3', 'tasks/cancel', { id })],
-  ...(['1.0', '0.3'] as const).flatMap((version) =>
-    HTTP_JSON.map(([verb, path, body]): Asked => [
-      `${verb} ${path} in ${version}`,
-      (token, id) =>
-        http(verb, `${server.url}/a2a/v1/${path.replace('{id}', id)}`, token, {
-          headers: { 'A2A-Version': version },
-          ...(body === undefined ? {} : { body: JSON.stringify(body(version, id)) }),
-        }),
-    ]),
-  ),
-  ['GET /a2a/tasks/{id}', (token, id) => http('GET', `${server.url}/a2a/tasks/${id}`, token)],
-  ['DELETE /a2a/tasks/{id}', (token, id) => http('DELETE', `${server.url}/a2a/tasks/${id}`, token)],
-  ['GET /a2a/tasks/{id}/stream', (token, id) => http('GET', `${server.url}/a2a/tasks/${id}/stream`, token)],
-];
-const said = (message: Record<string, string | string[]>) => sendParams('hi', { message });
-
 // F31
 describe.each(STRANGERS)('to %s', (who) => {
   // [A2A-AUTH-2]
-  it.each(ASKED)('%s of the task is the same, byte for byte, as of one that never existed', async (_name, ask) => {
-    const before = await database.rowCounts();
-    for (const id of [waiting, ended]) {
-      const missing = randomUUID();
-      expect(await masked(ask(tokens[who], id), id)).toEqual(await masked(ask(tokens[who], missing), missing));
-    }
-    expect(await database.rowCounts()).toEqual(before);
-  });
+  it.each(ASKED_OF_A_TASK)(
+    '%s of the task is the same, byte for byte, as of one that never existed',
+    async (_name, ask) => {
+      const before = await database.rowCounts();
+      for (const id of [waiting, ended]) {
+        const missing = randomUUID();
+        const asker = { url: server.url, token: tokens[who] };
+        const answer = await masked(ask(asker, id, contextId), id);
+        expect(answer.status).toBeLessThan(500);
+        expect(answer).toEqual(await masked(ask(asker, missing, contextId), missing));
+      }
+      expect(await database.rowCounts()).toEqual(before);
+    },
+  );
 
   // [A2A-LIST-6]
   it('no list shows it, and none counts it', async () => {

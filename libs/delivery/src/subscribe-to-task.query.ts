@@ -1,5 +1,4 @@
 import {
-  canSee,
   DomainError,
   evolve,
   hasOutcome,
@@ -13,7 +12,7 @@ import {
   type TaskView,
 } from '@app/domain';
 import { EventLog, TaskWakeups } from '@app/storage';
-import { TaskReader, type TaskRow } from '@app/tasks';
+import { isThere, TaskReader, type TaskRow } from '@app/tasks';
 import { type StreamUpdate, updatesOf } from '@app/wire';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { followTask } from './follow-task.js';
@@ -41,13 +40,13 @@ export interface StreamOptions {
  * A live task from its snapshot on. With `lastEventId` the snapshot is the task as of that version, so that a client that
  * comes back misses nothing, on any replica, also when the task ended meanwhile.
  *
- * Errors: TaskNotFound; TaskEnded when nothing is to come; InvalidParameters for an id that is no version of the task.
+ * Errors: TaskNotFound, also for a task that is not of `agent`; TaskEnded when nothing is to come; InvalidParameters for an id that is no version of the task.
  */
 export class SubscribeToTask extends Query<TaskStream> {
   constructor(
     readonly principal: Principal,
     readonly taskId: string,
-    readonly options: StreamOptions & { readonly lastEventId?: string },
+    readonly options: StreamOptions & { readonly lastEventId?: string; readonly agent?: string },
   ) {
     super();
   }
@@ -64,7 +63,7 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
   async execute({ principal, taskId, options }: SubscribeToTask): Promise<TaskStream> {
     const { tenantId } = principal;
     const [row] = await this.reader.rows(tenantId, [taskId]);
-    if (row === undefined || row.state.status === 'replied' || !canSee(principal, { tenantId, ...row.state })) {
+    if (row === undefined || row.state.status === 'replied' || !isThere(principal, row.state, options.agent)) {
       throw taskNotFound(taskId);
     }
     const from = options.lastEventId === undefined ? null : versionOf(options.lastEventId, row.state);

@@ -1,6 +1,5 @@
 import {
   activeRun,
-  canSee,
   DomainError,
   type Fence,
   isTerminal,
@@ -16,6 +15,7 @@ import { AgentDirectory } from './ports.js';
 import { TaskFollower } from './task-follower.js';
 import { TaskReader } from './task-reader.js';
 import { type CommandEnvelope, freshCommandId, TaskStreams } from './task-streams.js';
+import { isThere } from './visible-task.js';
 
 /** Who may cancel what a worker holds, and how long the worker may take to end it by itself. */
 export class CancelPolicy {
@@ -26,14 +26,18 @@ export class CancelPolicy {
 }
 
 /**
- * Ends a task, and gives it in its final state: canceled, or whatever won the race. Errors: TaskNotFound,
- * TaskNotCancelable (it had ended before, or a worker holds it and only that worker may cancel).
+ * Ends a task, and gives it in its final state: canceled, or whatever won the race. Errors: TaskNotFound
+ * (also for one that is not of `agent`), TaskNotCancelable (it had ended before, or a worker holds it and only that worker may cancel).
  */
 export class CancelTask extends Command<TaskView> {
   constructor(
     readonly principal: Principal,
     readonly taskId: string,
-    readonly options: { readonly protocolVersion?: string; readonly holder?: Fence & { readonly worker: string } } = {},
+    readonly options: {
+      readonly protocolVersion?: string;
+      readonly holder?: Fence & { readonly worker: string };
+      readonly agent?: string;
+    } = {},
   ) {
     super();
   }
@@ -58,7 +62,7 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
     try {
       const loaded = await this.streams.log.head(tenantId, taskId);
       const state = loaded?.head.state;
-      if (state === undefined || state.status === 'replied' || !canSee(principal, { tenantId, ...state })) {
+      if (state === undefined || state.status === 'replied' || !isThere(principal, state, options.agent)) {
         throw taskNotFound(taskId);
       }
       await this.access.note(principal, 'TaskCanceled', taskId, state);

@@ -2,7 +2,14 @@ import type { Principal } from '@app/domain';
 import { ServerSecret } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { AccessRecord } from './access-record.js';
-import { type NewPushConfig, type PushConfigView, pushableTask, viewOf, webhookOf } from './push-configs.js';
+import {
+  type NewPushConfig,
+  type PushConfigView,
+  type PushedTask,
+  pushableTask,
+  viewOf,
+  webhookOf,
+} from './push-configs.js';
 import { PushPolicy } from './push-policy.js';
 import { freshCommandId, TaskStreams } from './task-streams.js';
 
@@ -13,7 +20,7 @@ import { freshCommandId, TaskStreams } from './task-streams.js';
 export class SetPushConfig extends Command<PushConfigView> {
   constructor(
     readonly principal: Principal,
-    readonly taskId: string,
+    readonly task: PushedTask,
     readonly config: NewPushConfig,
     readonly protocolVersion: string,
   ) {
@@ -25,7 +32,7 @@ export class SetPushConfig extends Command<PushConfigView> {
 export class DeletePushConfig extends Command<void> {
   constructor(
     readonly principal: Principal,
-    readonly taskId: string,
+    readonly task: PushedTask,
     readonly configId: string,
   ) {
     super();
@@ -41,9 +48,10 @@ export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
     private readonly secret: ServerSecret,
   ) {}
 
-  async execute({ principal, taskId, config, protocolVersion }: SetPushConfig): Promise<PushConfigView> {
+  async execute({ principal, task, config, protocolVersion }: SetPushConfig): Promise<PushConfigView> {
+    const { taskId } = task;
     this.policy.requireOffered();
-    const head = await pushableTask(this.streams.log, principal, taskId);
+    const head = await pushableTask(this.streams.log, principal, task);
     const webhook = webhookOf(config);
     this.policy.check(webhook);
     await this.access.note(principal, 'PushConfigSet', taskId, head.state);
@@ -76,9 +84,10 @@ export class DeletePushConfigHandler implements ICommandHandler<DeletePushConfig
     private readonly secret: ServerSecret,
   ) {}
 
-  async execute({ principal, taskId, configId }: DeletePushConfig): Promise<void> {
+  async execute({ principal, task, configId }: DeletePushConfig): Promise<void> {
+    const { taskId } = task;
     this.policy.requireOffered();
-    const head = await pushableTask(this.streams.log, principal, taskId);
+    const head = await pushableTask(this.streams.log, principal, task);
     await this.access.note(principal, 'PushConfigDeleted', taskId, head.state);
     const { tenantId, subject, role } = principal;
     await this.streams.apply(

@@ -3,7 +3,13 @@ import { EventLog } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { AccessRecord } from './access-record.js';
 import { PageTokens } from './page-token.js';
-import { type PushConfigView, pushableTask, pushConfigNotFound, readPushConfigs } from './push-configs.js';
+import {
+  type PushConfigView,
+  type PushedTask,
+  pushableTask,
+  pushConfigNotFound,
+  readPushConfigs,
+} from './push-configs.js';
 import { PushPolicy } from './push-policy.js';
 
 /**
@@ -13,7 +19,7 @@ import { PushPolicy } from './push-policy.js';
 export class GetPushConfig extends Query<PushConfigView> {
   constructor(
     readonly principal: Principal,
-    readonly taskId: string,
+    readonly task: PushedTask,
     readonly configId?: string,
   ) {
     super();
@@ -30,7 +36,7 @@ export interface PushConfigViews {
 export class ListPushConfigs extends Query<PushConfigViews> {
   constructor(
     readonly principal: Principal,
-    readonly taskId: string,
+    readonly task: PushedTask,
     readonly page: { readonly pageSize: number; readonly pageToken?: string },
   ) {
     super();
@@ -45,9 +51,10 @@ export class GetPushConfigHandler implements IQueryHandler<GetPushConfig> {
     private readonly access: AccessRecord,
   ) {}
 
-  async execute({ principal, taskId, configId }: GetPushConfig): Promise<PushConfigView> {
+  async execute({ principal, task, configId }: GetPushConfig): Promise<PushConfigView> {
+    const { taskId } = task;
     this.policy.requireOffered();
-    const head = await pushableTask(this.log, principal, taskId);
+    const head = await pushableTask(this.log, principal, task);
     const id = configId ?? theOnly(head.state.pushConfigs ?? [], taskId);
     if (id === undefined || !head.state.pushConfigs?.includes(id)) throw pushConfigNotFound(taskId);
     await this.access.note(principal, 'PushConfigsRead', taskId, head.state);
@@ -67,13 +74,14 @@ export class ListPushConfigsHandler implements IQueryHandler<ListPushConfigs> {
     private readonly tokens: PageTokens,
   ) {}
 
-  async execute({ principal, taskId, page }: ListPushConfigs): Promise<PushConfigViews> {
+  async execute({ principal, task, page }: ListPushConfigs): Promise<PushConfigViews> {
+    const { taskId } = task;
     this.policy.requireOffered();
     const { pageSize, pageToken } = page;
     if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > BOUNDS.pageSizeMax) {
       throw invalidField('pageSize', `must be a whole number from 1 to ${BOUNDS.pageSizeMax}`);
     }
-    const head = await pushableTask(this.log, principal, taskId);
+    const head = await pushableTask(this.log, principal, task);
     await this.access.note(principal, 'PushConfigsRead', taskId, head.state);
     const { tenantId, subject, role } = principal;
     const boundTo = ['push-configs', tenantId, subject, role, taskId];

@@ -1,5 +1,6 @@
-import { canSee, DomainError, type Principal, taskNotFound } from '@app/domain';
+import { DomainError, type Principal, taskNotFound } from '@app/domain';
 import type { EventLog, NamedStatement, StreamHead, WebhookTarget } from '@app/storage';
+import { isThere } from './visible-task.js';
 
 /** A webhook as its owner reads it. */
 export interface PushConfigView extends WebhookTarget {
@@ -26,13 +27,23 @@ const LOAD_CONFIGS: NamedStatement = {
     where tenant_id = $1 and task_id = $2 and config_id = any($3::text[])`,
 };
 
+/** What names the task of a webhook; with `agent`, only one of that agent's. */
+export interface PushedTask {
+  readonly taskId: string;
+  readonly agent?: string;
+}
+
 /** Head of a task whose webhooks this caller may manage. Errors: TaskNotFound. */
-export async function pushableTask(log: EventLog, principal: Principal, taskId: string): Promise<StreamHead> {
+export async function pushableTask(
+  log: EventLog,
+  principal: Principal,
+  { taskId, agent }: PushedTask,
+): Promise<StreamHead> {
   const { tenantId } = principal;
   const loaded = await log.head(tenantId, taskId);
   if (loaded === null) throw taskNotFound(taskId);
   const { state } = loaded.head;
-  if (state.status === 'replied' || !canSee(principal, { tenantId, ...state })) throw taskNotFound(taskId);
+  if (state.status === 'replied' || !isThere(principal, state, agent)) throw taskNotFound(taskId);
   return loaded.head;
 }
 

@@ -1,9 +1,10 @@
-import { canSee, type Principal, taskNotFound, type TaskView } from '@app/domain';
+import { type Principal, taskNotFound, type TaskView } from '@app/domain';
 import { ServerSecret } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { AccessRecord } from './access-record.js';
 import { TaskReader } from './task-reader.js';
 import { freshCommandId, TaskStreams } from './task-streams.js';
+import { isThere } from './visible-task.js';
 
 /**
  * Goes on with a task that asked for an authorization which has happened elsewhere; one that goes on already, or that a
@@ -31,9 +32,7 @@ export class ResumeTaskHandler implements ICommandHandler<ResumeTask> {
     const { tenantId, subject, role } = principal;
     const loaded = await this.streams.log.head(tenantId, taskId);
     const state = loaded?.head.state;
-    if (state === undefined || state.status === 'replied' || !canSee(principal, { tenantId, ...state })) {
-      throw taskNotFound(taskId);
-    }
+    if (state === undefined || state.status === 'replied' || !isThere(principal, state)) throw taskNotFound(taskId);
     await this.access.note(principal, 'TaskResumed', taskId, state);
     await this.streams.apply(
       {

@@ -1,5 +1,4 @@
 import {
-  canSee,
   contextIdOf,
   DomainError,
   invalidField,
@@ -23,12 +22,13 @@ import { ringOf } from './ring-of-message.js';
 import { TaskFollower } from './task-follower.js';
 import { TaskReader } from './task-reader.js';
 import { type CommandEnvelope, freshCommandId, TaskStreams } from './task-streams.js';
+import { isThere } from './visible-task.js';
 
 export interface SendMessageRequest {
   readonly message: Message;
   readonly taskId?: string;
   readonly contextId?: string;
-  /** The agent of a new task; absent: the default one. */
+  /** The agent of a new task, and the only one whose tasks can be meant; absent: the default one, and any. */
   readonly agent?: string;
   /** The caller is answered before any outcome, so a bare reply must become a completion. */
   readonly answered: boolean;
@@ -83,7 +83,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       this.push.requireOffered();
       this.push.check(webhookOf(request.push));
     }
-    await this.requireVisibleReferences(principal, request.message);
+    await this.requireVisibleReferences(principal, request);
     return request.taskId === undefined
       ? this.startTask(principal, request)
       : this.continueTask(principal, request, request.taskId);
@@ -119,7 +119,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     if (loaded === null || loaded.head.state.status === 'replied') throw taskNotFound(taskId);
     const { head, receipt } = loaded;
     const { state } = head;
-    if (!canSee(principal, { tenantId, ...state })) throw taskNotFound(taskId);
+    if (!isThere(principal, state, request.agent)) throw taskNotFound(taskId);
     const agent = this.agents.find(state.agent) ?? this.agents.defaultAgent;
     const once = agent.idempotency === 'on';
     const envelope = this.envelope(principal, request, taskId, state.ring, once);
@@ -239,12 +239,11 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     };
   }
 
-  private async requireVisibleReferences(principal: Principal, { referenceTaskIds = [] }: Message): Promise<void> {
+  private async requireVisibleReferences(principal: Principal, { message, agent }: SendMessageRequest): Promise<void> {
+    const { referenceTaskIds = [] } = message;
     if (referenceTaskIds.length === 0) return;
     const rows = await this.reader.rows(principal.tenantId, referenceTaskIds);
-    const seen = new Set(
-      rows.filter((row) => canSee(principal, { tenantId: principal.tenantId, ...row.state })).map((row) => row.taskId),
-    );
+    const seen = new Set(rows.filter(({ state }) => isThere(principal, state, agent)).map(({ taskId }) => taskId));
     const missing = referenceTaskIds.findIndex((id) => !seen.has(id));
     if (missing < 0) return;
     throw new DomainError('InvalidParameters', `invalid parameters: a referenced task was not found`, {

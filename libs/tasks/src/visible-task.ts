@@ -1,6 +1,13 @@
-import { canSee, type Principal, taskNotFound } from '@app/domain';
+import { canSee, type Principal, taskNotFound, type TaskState } from '@app/domain';
 import type { AccessRecord } from './access-record.js';
 import type { TaskReader, TaskRow } from './task-reader.js';
+
+/**
+ * Whether a task is there for this caller: one that it can see and, where an agent's own door was asked, one of that
+ * agent's. The same rule stands in SQL in the list query.
+ */
+export const isThere = (principal: Principal, state: TaskState, agent?: string): boolean =>
+  (agent === undefined || state.agent === agent) && canSee(principal, { ...state, tenantId: principal.tenantId });
 
 /**
  * The row of a task that the caller may read, in the native API's view: bare replies too. An admin's look at someone
@@ -13,7 +20,7 @@ export async function visibleTask(
 ): Promise<TaskRow> {
   const { tenantId } = principal;
   const [row] = await reader.rows(tenantId, [taskId]);
-  if (row === undefined || !canSee(principal, { tenantId, ...row.state })) throw taskNotFound(taskId);
+  if (row === undefined || !isThere(principal, row.state)) throw taskNotFound(taskId);
   await access.note(principal, 'TaskRead', taskId, row.state);
   return row;
 }

@@ -10,7 +10,7 @@ import {
   type StreamUpdate,
 } from '@app/wire';
 import type { FastifyReply } from 'fastify';
-import { agentOf } from '../edge/agent-paths.js';
+import { doorOf } from '../edge/agent-paths.js';
 import { type EdgeRequest, lastEventIdOf, principalOf, traceParentOf, whileConnected } from '../edge/caller.js';
 import type { StreamCaller } from './a2a-operations.js';
 
@@ -24,8 +24,8 @@ export function callerOf(
   request: EdgeRequest,
   reply: FastifyReply,
 ): StreamCaller {
-  const agent = agentOf(request);
-  activateExtensions(extensionsOf(agent), request, reply);
+  const door = doorOf(request);
+  activateExtensions(extensionsOf(door.agent), request, reply);
   const traceParent = traceParentOf(request);
   const lastEventId = lastEventIdOf(request);
   return {
@@ -33,7 +33,7 @@ export function callerOf(
     protocolVersion: codec.version,
     until: codec.subscriptionUntil,
     signal: whileConnected(reply),
-    ...(agent === undefined ? {} : { agent }),
+    door,
     ...(traceParent === undefined ? {} : { traceParent }),
     ...(lastEventId === undefined ? {} : { lastEventId }),
   };

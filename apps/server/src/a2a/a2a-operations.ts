@@ -21,8 +21,8 @@ export interface Caller {
   readonly principal: Principal;
   readonly protocolVersion: ProtocolVersion;
   readonly traceParent?: string;
-  /** Of a path of its own; absent at the root. */
-  readonly agent?: string;
+  /** An agent's own path has its tasks alone; the root, where no agent is named, those of all. */
+  readonly door: { readonly agent?: string };
   readonly signal: AbortSignal;
 }
 
@@ -76,23 +76,32 @@ export class A2aOperations {
 
   private readonly operations: { [O in SingleOperation]: Perform<O> } = {
     sendMessage: (request, caller) => this.send(request, caller),
-    getTask: ({ taskId, historyLength }, { principal }) =>
-      this.queries.execute(new GetTask(principal, taskId, historyLength === undefined ? {} : { historyLength })),
-    listTasks: (request, { principal, agent }) =>
-      this.queries.execute(new ListTasks(principal, agent === undefined ? request : { ...request, agent })),
-    cancelTask: ({ taskId }, { principal, protocolVersion }) =>
-      this.commands.execute(new CancelTask(principal, taskId, { protocolVersion })),
-    createPushConfig: ({ taskId, ...config }, { principal, protocolVersion }) =>
-      this.commands.execute(new SetPushConfig(principal, taskId, config, protocolVersion)),
-    getPushConfig: ({ taskId, configId }, { principal }) =>
-      this.queries.execute(new GetPushConfig(principal, taskId, configId)),
-    listPushConfigs: ({ taskId, ...page }, { principal }) =>
-      this.queries.execute(new ListPushConfigs(principal, taskId, page)),
-    deletePushConfig: ({ taskId, configId }, { principal }) =>
-      this.commands.execute(new DeletePushConfig(principal, taskId, configId)),
-    getExtendedCard: async (_, { principal, agent }) =>
+    getTask: ({ taskId, historyLength }, caller) =>
+      this.queries.execute(
+        new GetTask(caller.principal, taskId, {
+          ...caller.door,
+          ...(historyLength === undefined ? {} : { historyLength }),
+        }),
+      ),
+    listTasks: (request, caller) =>
+      this.queries.execute(new ListTasks(caller.principal, { ...request, ...caller.door })),
+    cancelTask: ({ taskId }, caller) =>
+      this.commands.execute(
+        new CancelTask(caller.principal, taskId, { ...caller.door, protocolVersion: caller.protocolVersion }),
+      ),
+    createPushConfig: ({ taskId, ...config }, caller) =>
+      this.commands.execute(
+        new SetPushConfig(caller.principal, { ...caller.door, taskId }, config, caller.protocolVersion),
+      ),
+    getPushConfig: ({ taskId, configId }, caller) =>
+      this.queries.execute(new GetPushConfig(caller.principal, { ...caller.door, taskId }, configId)),
+    listPushConfigs: ({ taskId, ...page }, caller) =>
+      this.queries.execute(new ListPushConfigs(caller.principal, { ...caller.door, taskId }, page)),
+    deletePushConfig: ({ taskId, configId }, caller) =>
+      this.commands.execute(new DeletePushConfig(caller.principal, { ...caller.door, taskId }, configId)),
+    getExtendedCard: async (_, { principal, door }) =>
       this.cards.offers('extendedAgentCard')
-        ? this.cards.describeFor(principal, agent)
+        ? this.cards.describeFor(principal, door.agent)
         : this.notOffered('the extended agent card'),
   };
 
@@ -115,12 +124,12 @@ export class A2aOperations {
   private subscribe({ taskId }: Operations['subscribeToTask']['request'], caller: StreamCaller): Promise<TaskStream> {
     const { principal, until, lastEventId } = caller;
     const from = lastEventId === undefined ? {} : { lastEventId };
-    return this.queries.execute(new SubscribeToTask(principal, taskId, { until, ...from }));
+    return this.queries.execute(new SubscribeToTask(principal, taskId, { ...caller.door, until, ...from }));
   }
 
   private async accept(request: Operations['sendMessage']['request'], caller: Caller, answered: boolean) {
     const { message, taskId, contextId, configuration } = request;
-    const { principal, protocolVersion, traceParent, agent } = caller;
+    const { principal, protocolVersion, traceParent } = caller;
     return this.commands.execute(
       new SendMessage(principal, {
         message,
@@ -128,7 +137,7 @@ export class A2aOperations {
         contextId,
         answered,
         protocolVersion,
-        ...(agent === undefined ? {} : { agent }),
+        ...caller.door,
         ...(configuration.pushConfig === undefined ? {} : { push: configuration.pushConfig }),
         ...(traceParent === undefined ? {} : { traceParent }),
       }),

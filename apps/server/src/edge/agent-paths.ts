@@ -21,3 +21,9 @@ export const agentPaths =
 
 /** The agent whose path was asked; undefined at the root, where the default agent answers. */
 export const agentOf = (request: FastifyRequest): string | undefined => addressed.get(request.raw);
+
+/** The same as a part of commands and queries: an agent's door leads to its own tasks alone, the root to those of all. */
+export function doorOf(request: FastifyRequest): { readonly agent?: string } {
+  const agent = agentOf(request);
+  return agent === undefined ? {} : { agent };
+}

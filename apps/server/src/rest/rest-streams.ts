@@ -15,11 +15,19 @@ export class RestStreams {
   ) {}
 
   /** An ended task is one frame. Errors: TaskNotFound, InvalidParameters. */
-  async open(principal: Principal, taskId: string, lastEventId: string | undefined): Promise<SseSource> {
-    const view = await this.queries.execute(new GetTask(principal, taskId));
+  async open(
+    principal: Principal,
+    taskId: string,
+    { lastEventId, ...door }: { readonly lastEventId?: string; readonly agent?: string },
+  ): Promise<SseSource> {
+    const view = await this.queries.execute(new GetTask(principal, taskId, door));
     if (isTerminal(view.state.status) && lastEventId === undefined) return ended(view);
     const stream = await this.queries.execute(
-      new SubscribeToTask(principal, taskId, { until: 'end', ...(lastEventId === undefined ? {} : { lastEventId }) }),
+      new SubscribeToTask(principal, taskId, {
+        ...door,
+        until: 'end',
+        ...(lastEventId === undefined ? {} : { lastEventId }),
+      }),
     );
     const { reader } = this;
     return {

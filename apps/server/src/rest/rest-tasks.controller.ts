@@ -6,7 +6,7 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Cards } from '../a2a/cards.js';
 import { bytesOf, type EdgeRequest, lastEventIdOf, principalOf, traceParentOf } from '../edge/caller.js';
-import { agentOf } from '../edge/agent-paths.js';
+import { agentOf, doorOf } from '../edge/agent-paths.js';
 import { SseStreams } from '../edge/sse-streams.js';
 import { RestStreams } from './rest-streams.js';
 
@@ -31,8 +31,7 @@ export class RestTasksController {
   async create(@Req() request: EdgeRequest) {
     const { message } = rest.decodeCreateTask(readJson(bytesOf(request)), idempotencyKey(request) ?? newId());
     const traceParent = traceParentOf(request);
-    const agent = agentOf(request);
-    const said = { message, answered: true, ...(traceParent ? { traceParent } : {}), ...(agent ? { agent } : {}) };
+    const said = { message, answered: true, ...(traceParent ? { traceParent } : {}), ...doorOf(request) };
     const { follower } = await this.commands.execute(new SendMessage(principalOf(request), said));
     const view = await follower.view();
     follower.close();
@@ -41,21 +40,23 @@ export class RestTasksController {
 
   @Get('tasks/:id')
   async get(@Req() request: EdgeRequest, @Param('id') id: string) {
-    return rest.encodeTask(await this.queries.execute(new GetTask(principalOf(request), id)));
+    return rest.encodeTask(await this.queries.execute(new GetTask(principalOf(request), id, doorOf(request))));
   }
 
   /** An ended task is answered as it is. */
   @Delete('tasks/:id')
   async cancel(@Req() request: EdgeRequest, @Param('id') id: string) {
     const principal = principalOf(request);
-    const view = await this.queries.execute(new GetTask(principal, id));
+    const view = await this.queries.execute(new GetTask(principal, id, doorOf(request)));
     if (isTerminal(view.state.status)) return rest.encodeTask(view);
-    return rest.encodeTask(await this.commands.execute(new CancelTask(principal, id)));
+    return rest.encodeTask(await this.commands.execute(new CancelTask(principal, id, doorOf(request))));
   }
 
   @Get('tasks/:id/stream')
   async stream(@Req() request: EdgeRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
-    await this.sse.send(request, reply, await this.streams.open(principalOf(request), id, lastEventIdOf(request)));
+    const lastEventId = lastEventIdOf(request);
+    const from = { ...doorOf(request), ...(lastEventId === undefined ? {} : { lastEventId }) };
+    await this.sse.send(request, reply, await this.streams.open(principalOf(request), id, from));
   }
 }
 
