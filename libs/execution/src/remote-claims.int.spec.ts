@@ -17,6 +17,7 @@ afterEach(() => acta?.close());
 const here = new AbortController().signal;
 const claim = (who: Principal = worker, wanted: Parameters<Replica['remote']['claim']>[1] = {}) =>
   replica.remote.claim(who, wanted, here);
+const HANDED_BACK = ['RunStarted', 'RunLost', 'RunRetried'];
 const typesOf = async (taskId: string) => (await replica.events(alice.tenantId, taskId)).map(({ type }) => type);
 
 describe('a claim', () => {
@@ -90,15 +91,48 @@ describe('a claim', () => {
     looks.stop();
     const taskId = await replica.submit(alice, 'for nobody');
     expect(await typesOf(taskId)).toEqual(['TaskSubmitted', 'MessageAccepted']);
-    const goes = new AbortController();
-    const conversation = replica.reader.conversation.bind(replica.reader);
-    replica.reader.conversation = (...args) => {
-      goes.abort();
-      return conversation(...args);
+    for (const when of ['read', 'commit'] as const) {
+      const goes = new AbortController();
+      const restore = when === 'read' ? onRead(() => goes.abort()) : onCommit(taskId, () => goes.abort());
+      expect(await replica.remote.claim(worker, {}, goes.signal)).toEqual([]);
+      restore();
+    }
+    expect((await typesOf(taskId)).slice(2)).toEqual([...HANDED_BACK, ...HANDED_BACK]);
+    expect(await claim()).toMatchObject([{ taskId, attempt: 1, leaseGeneration: 3 }]);
+  });
+
+  it('that cannot be answered, because the task cannot be read, leaves it to the next', async () => {
+    const ids = [await replica.submit(alice, 'one'), await replica.submit(alice, 'two')];
+    const unread = new Error('Connection terminated unexpectedly');
+    const restore = onRead((reads) => {
+      if (reads === 2) throw unread;
+    });
+    await expect(claim(worker, { limit: 2 })).rejects.toBe(unread);
+    restore();
+    for (const taskId of ids) expect((await typesOf(taskId)).slice(2)).toEqual(HANDED_BACK);
+    const next = await claim(worker, { limit: 2 });
+    expect(next.map(({ taskId }) => taskId).toSorted()).toEqual(ids.toSorted());
+    expect(next.map(({ attempt }) => attempt)).toEqual([1, 1]);
+  });
+
+  it('hands back what it could not answer once the database is there again', async () => {
+    const taskId = await replica.submit(alice, 'one');
+    const unread = new Error('Connection terminated unexpectedly');
+    const restore = onRead(() => {
+      throw unread;
+    });
+    const apply = replica.streams.apply.bind(replica.streams);
+    let tries = 0;
+    replica.streams.apply = async (...command) => {
+      tries += 1;
+      if (tries < 3) throw unread;
+      return apply(...command);
     };
-    await replica.remote.claim(worker, {}, goes.signal);
-    replica.reader.conversation = conversation;
-    expect(await claim()).toMatchObject([{ taskId, attempt: 1, leaseGeneration: 2 }]);
+    await expect(claim()).rejects.toBe(unread);
+    restore();
+    replica.streams.apply = apply;
+    expect((await typesOf(taskId)).slice(2)).toEqual(HANDED_BACK);
+    expect(await claim()).toMatchObject([{ taskId, attempt: 1 }]);
   });
 
   it('of a task whose content is spoiled has nothing to hand out, and the task fails', async () => {
@@ -123,4 +157,21 @@ function watchLooks() {
     return found;
   };
   return { first, count: () => looks, stop: () => (replica.queue.waitingFor = waitingFor) };
+}
+
+/** Comes before each read of a conversation, with its number. */
+function onRead(act: (reads: number) => void): () => void {
+  const conversation = replica.reader.conversation.bind(replica.reader);
+  let reads = 0;
+  replica.reader.conversation = async (...args) => {
+    act((reads += 1));
+    return conversation(...args);
+  };
+  return () => void (replica.reader.conversation = conversation);
+}
+
+/** Comes when a claim has been recorded, before its answer is made. */
+function onCommit(taskId: string, act: () => void): () => void {
+  const subscription = replica.wakeups.changes(alice.tenantId, taskId).subscribe(act);
+  return () => subscription.unsubscribe();
 }

@@ -1,13 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { activeRun, DomainError, type Fence, type Message, newId, type Principal } from '@app/domain';
-import type { StreamHead } from '@app/storage';
+import { isUnavailable, type StreamHead } from '@app/storage';
 import { freshCommand, type TaskReader, type TaskStreams } from '@app/tasks';
 import { BehaviorSubject, filter, fromEvent, interval, merge, timer } from 'rxjs';
 import { HANDED_BACK, refusal, type RemoteRun, requireWorker, workerOf } from './remote-run.js';
 import type { RunQueue } from './run-queue.js';
 
 const POLL_MS = 1_000;
+const RETRY_MS = 50;
 
-type Claimed = RemoteRun & { readonly head: StreamHead };
+/** A run that is claimed, and that nobody has been told of yet. */
+interface Held {
+  readonly taskId: string;
+  readonly head: StreamHead;
+}
 
 /** Hands out waiting work to workers in other processes and languages: of their tenant, agents and rings, and no other. */
 export class RemoteClaims {
@@ -29,7 +35,7 @@ export class RemoteClaims {
 
   /**
    * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first. Nothing is left with a client that has
-   * gone. Errors: Forbidden for a caller that is no worker, or asks for agents that are not its own; Overloaded when the
+   * gone, or that cannot be told what it got. Errors: Forbidden for a caller that is no worker, or asks for agents that are not its own; Overloaded when the
    * server shuts down.
    */
   async claim(
@@ -44,9 +50,7 @@ export class RemoteClaims {
     if (this.draining.value) {
       throw new DomainError('Overloaded', 'the server is shutting down; claim again later', { retryAfterSeconds: 1 });
     }
-    const claimed = await this.untilClaimed(principal, wanted, { limit, waitMs }, client);
-    if (client.aborted) await this.handBack(principal, claimed);
-    return claimed.map(({ head: _head, ...run }) => run);
+    return this.untilClaimed(principal, wanted, { limit, waitMs }, client);
   }
 
   private async untilClaimed(
@@ -54,7 +58,7 @@ export class RemoteClaims {
     agents: readonly string[],
     { limit, waitMs }: { limit: number; waitMs: number },
     client: AbortSignal,
-  ): Promise<Claimed[]> {
+  ): Promise<RemoteRun[]> {
     let over = waitMs === 0;
     let rung = false;
     let wake = () => {};
@@ -75,7 +79,7 @@ export class RemoteClaims {
       for (;;) {
         rung = false;
         if (client.aborted) return [];
-        const claimed = await this.claimNow(principal, agents, limit);
+        const claimed = await this.claimNow(principal, agents, limit, client);
         if (claimed.length > 0 || over) return claimed;
         if (!rung) await new Promise<void>((resolve) => (wake = resolve));
         if (over) return [];
@@ -85,7 +89,26 @@ export class RemoteClaims {
     }
   }
 
-  private async claimNow(principal: Principal, agents: readonly string[], limit: number): Promise<Claimed[]> {
+  private async claimNow(
+    principal: Principal,
+    agents: readonly string[],
+    limit: number,
+    client: AbortSignal,
+  ): Promise<RemoteRun[]> {
+    const held = await this.take(principal, agents, limit);
+    try {
+      client.throwIfAborted();
+      const runs = await Promise.all(held.map((run) => this.describe(principal, run)));
+      client.throwIfAborted();
+      return runs.flatMap((run) => run ?? []);
+    } catch (error) {
+      await this.handBack(principal, held);
+      if (client.aborted) return [];
+      throw error;
+    }
+  }
+
+  private async take(principal: Principal, agents: readonly string[], limit: number): Promise<Held[]> {
     const { tenantId, rings, subject, role } = principal;
     const claimed = await this.streams.log.database.transaction(async (executor) => {
       const appended = [];
@@ -103,15 +126,11 @@ export class RemoteClaims {
       return appended;
     });
     for (const { task, result } of claimed) this.streams.publish(task, result);
-    const runs = await Promise.all(
-      claimed.map(({ task, result }) => this.describe(principal, task.taskId, result.head)),
-    );
-    return runs.flatMap((run) => run ?? []);
+    return claimed.map(({ task: { taskId }, result: { head } }) => ({ taskId, head }));
   }
 
   /** Null, and the task has failed, when there is no message left that could be read. */
-  private async describe(principal: Principal, taskId: string, head: StreamHead): Promise<Claimed | null> {
-    const { tenantId, subject, role } = principal;
+  private async describe({ tenantId, subject, role }: Principal, { taskId, head }: Held): Promise<RemoteRun | null> {
     const { state, key } = head;
     const said = await this.reader.conversation(tenantId, { taskId, state, key });
     const at = said.findLastIndex((message) => message.role === 'user');
@@ -147,19 +166,30 @@ export class RemoteClaims {
       version: state.version,
       message,
       history: said.filter((other) => other !== message),
-      head,
     };
   }
 
-  /** Nobody has these runs: another worker takes them at once, and no attempt is used. */
-  private async handBack({ tenantId, subject, role }: Principal, claimed: readonly Claimed[]): Promise<void> {
-    for (const { taskId, runId, leaseGeneration, dispatcherGeneration, head } of claimed) {
+  /**
+   * Nobody has been told of these runs: another worker takes them at once, and no attempt is used. What kept them from being
+   * told, a database that was away, may keep this from being written, too: then it is tried again, while a lease could hold.
+   */
+  private async handBack({ tenantId, subject, role }: Principal, held: readonly Held[]): Promise<void> {
+    const leaseEnds = performance.now() + this.leaseMs;
+    const giveBack = async ({ taskId, head }: Held): Promise<void> => {
+      const { id: runId, leaseGeneration, dispatcherGeneration } = activeRun(head.state)!;
       const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
-      await this.streams.apply(
-        { tenantId, taskId, actor: { subject, role }, ...freshCommand('hand-back'), fence },
-        { type: 'LoseRun', fence, reason: 'released', retry: HANDED_BACK },
-        head,
-      );
-    }
+      const envelope = { tenantId, taskId, actor: { subject, role }, ...freshCommand('hand-back'), fence };
+      for (;;) {
+        try {
+          await this.streams.apply(envelope, { type: 'LoseRun', fence, reason: 'released', retry: HANDED_BACK }, head);
+          return;
+        } catch (error) {
+          // Fenced: it is over already. Whatever cannot be handed back ends with its lease.
+          if (!isUnavailable(error) || this.draining.value || performance.now() >= leaseEnds) return;
+          await sleep(RETRY_MS);
+        }
+      }
+    };
+    await Promise.all(held.map(giveBack));
   }
 }
