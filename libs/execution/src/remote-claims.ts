@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { activeRun, DomainError, type Fence, type Message, newId, type Principal } from '@app/domain';
 import { isUnavailable, type StreamHead } from '@app/storage';
 import { freshCommand, type TaskReader, type TaskStreams } from '@app/tasks';
-import { BehaviorSubject, filter, fromEvent, interval, merge, timer } from 'rxjs';
+import { BehaviorSubject, filter, fromEvent, merge, timer } from 'rxjs';
 import { HANDED_BACK, refusal, type RemoteRun, requireWorker, workerOf } from './remote-run.js';
 import type { RunQueue } from './run-queue.js';
+import { WaitingClaims } from './waiting-claims.js';
 
 const POLL_MS = 1_000;
 const RETRY_MS = 50;
@@ -18,15 +19,17 @@ interface Held {
 /** Hands out waiting work to workers in other processes and languages: of their tenant, agents and rings, and no other. */
 export class RemoteClaims {
   private readonly draining = new BehaviorSubject(false);
+  private readonly waiting: WaitingClaims;
 
   constructor(
     private readonly streams: TaskStreams,
     private readonly reader: TaskReader,
     private readonly queue: RunQueue,
     private readonly leaseMs: number,
-    /** How long a claim waits for a wake-up before it looks again all the same. */
-    private readonly pollMs = POLL_MS,
-  ) {}
+    pollMs = POLL_MS,
+  ) {
+    this.waiting = new WaitingClaims(streams.wakeups.queued, pollMs);
+  }
 
   /** Hands out no more runs: whoever waits for one is answered with none. */
   stop(): void {
@@ -35,8 +38,8 @@ export class RemoteClaims {
 
   /**
    * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first. Nothing is left with a client that has
-   * gone, or that cannot be told what it got. Errors: Forbidden for a caller that is no worker, or asks for agents that are not its own; Overloaded when the
-   * server shuts down.
+   * gone, or that cannot be told what it got. Errors: Forbidden for a caller that is no worker, or asks for agents that are not its own; Overloaded when too
+   * many claims wait, or the server shuts down.
    */
   async claim(
     principal: Principal,
@@ -50,43 +53,13 @@ export class RemoteClaims {
     if (this.draining.value) {
       throw new DomainError('Overloaded', 'the server is shutting down; claim again later', { retryAfterSeconds: 1 });
     }
-    return this.untilClaimed(principal, wanted, { limit, waitMs }, client);
-  }
-
-  private async untilClaimed(
-    principal: Principal,
-    agents: readonly string[],
-    { limit, waitMs }: { limit: number; waitMs: number },
-    client: AbortSignal,
-  ): Promise<RemoteRun[]> {
-    let over = waitMs === 0;
-    let rung = false;
-    let wake = () => {};
+    const look = () => this.claimNow(principal, wanted, limit, client);
+    if (client.aborted) return [];
+    if (waitMs === 0) return look();
+    const over = new AbortController();
     const ends = merge(fromEvent(client, 'abort'), this.draining.pipe(filter(Boolean)), timer(waitMs));
-    const queued = this.streams.wakeups.queued.pipe(filter((agent) => agents.includes(agent)));
-    // Listens before it looks: what is queued in between is heard.
-    const subscription = merge(queued, interval(this.pollMs)).subscribe(() => {
-      rung = true;
-      wake();
-    });
-    subscription.add(
-      ends.subscribe(() => {
-        over = true;
-        wake();
-      }),
-    );
-    try {
-      for (;;) {
-        rung = false;
-        if (client.aborted) return [];
-        const claimed = await this.claimNow(principal, agents, limit, client);
-        if (claimed.length > 0 || over) return claimed;
-        if (!rung) await new Promise<void>((resolve) => (wake = resolve));
-        if (over) return [];
-      }
-    } finally {
-      subscription.unsubscribe();
-    }
+    const subscription = ends.subscribe(() => over.abort());
+    return this.waiting.untilFound(principal, wanted, over.signal, look).finally(() => subscription.unsubscribe());
   }
 
   private async claimNow(
