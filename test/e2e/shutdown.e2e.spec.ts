@@ -3,12 +3,14 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { StoredEvent } from '@app/storage';
 import { DatabaseView } from '../support/database-view.js';
-import { eventually, sendParams, V1Caller, type WireTask } from '../support/rpc.js';
+import { eventually, http, sendParams, V1Caller, type WireTask } from '../support/rpc.js';
 import { type RunningServer, startServer, startWorker, TOKEN } from '../support/start-server.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 
 /** Nobody's run is to be taken back for want of a heartbeat here. */
 const ACTA_LEASE_MS = '60000';
+/** Runs that are to end by themselves have the time for it. */
+const PATIENT = { ACTA_LEASE_MS, ACTA_DRAIN_MS: '10000' };
 const API_ONLY = { ACTA_WORKER_CONCURRENCY: '0', ACTA_LEASE_MS };
 
 let shared: TestDatabase;
@@ -41,7 +43,7 @@ const timeOf = (events: readonly StoredEvent[], type: string) =>
 
 it('hands runs back that do not end in time: another worker has them without waiting for the lease, and no attempt is used', async () => {
   const caller = new V1Caller((await serve(API_ONLY)).url, TOKEN);
-  const leaving = await startWorker(shared.url, { ACTA_LEASE_MS });
+  const leaving = await startWorker(shared.url, PATIENT);
   const long = await caller.start('sleep 14s');
   const short = await caller.start('sleep 2s');
   for (const { id } of [long, short]) await eventually(() => caller.get(id), isWorking);
@@ -71,7 +73,7 @@ it('hands runs back that do not end in time: another worker has them without wai
 }, 120_000);
 
 it('tells streams and held sends at once to come back, while the runs of the same process go on to their end', async () => {
-  const leaving = await serve({ ACTA_LEASE_MS });
+  const leaving = await serve(PATIENT);
   const caller = new V1Caller(leaving.url, TOKEN);
   const params = sendParams('sleep 4s', { message: { messageId: 'held' } });
   const { id } = await caller.start('sleep 4s chunks 2');
@@ -103,6 +105,24 @@ it('tells streams and held sends at once to come back, while the runs of the sam
     expect(timeOf(events, 'TaskCompleted')).toBeGreaterThan(answeredAt);
   }
 }, 120_000);
+
+it('is not ready any more from the moment it drains, and alive to the end', async () => {
+  const leaving = await serve(PATIENT);
+  const caller = new V1Caller(leaving.url, TOKEN);
+  const health = async (path: string) => (await http('GET', `${leaving.url}/health${path}`, null)).status;
+  await caller.start('sleep 4s');
+  const held = caller.call('SendMessage', sendParams('sleep 4s'));
+  await eventually(
+    () => caller.list({ status: 'TASK_STATE_WORKING' }),
+    ({ totalSize }) => totalSize === 2,
+  );
+  expect([await health('/ready'), await health('')]).toEqual([200, 200]);
+
+  const stopped = leaving.process.stop();
+  expect((await held).status).toBe(503);
+  expect(await Promise.all(['/ready', '', '/live'].map(health))).toEqual([503, 503, 200]);
+  expect(await stopped).toEqual({ code: 0, signal: null });
+}, 60_000);
 
 it('does not wait for a connection on which nobody has asked anything', async () => {
   const leaving = await serve(API_ONLY);
