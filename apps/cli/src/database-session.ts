@@ -11,14 +11,14 @@ export interface Session {
   readonly signal: AbortSignal;
 }
 
-/** Few: a command must leave room for the servers. */
-const CONNECTIONS = 4;
+/** Few connections: a command must leave room for the servers. And no end to patience: whoever waits can press Ctrl-C. */
+const POOL = { maxConnections: 4, answerMs: 0 };
 
 /** Works on the database that a server in this environment and folder would use, its schema brought up to date. */
 export async function withStorage<T>(work: (storage: Storage, session: Session) => Promise<T>): Promise<T> {
   const config = readConfig();
   const { databaseUrl, dataDir, secretKey } = config;
-  const storage = await openStorage({ databaseUrl, dataDir, secretKey, maxConnections: CONNECTIONS });
+  const storage = await openStorage({ databaseUrl, dataDir, secretKey, ...POOL });
   return interruptible((signal) => work(storage, { config, signal })).finally(() => storage.close());
 }
 
@@ -26,7 +26,7 @@ export async function withStorage<T>(work: (storage: Storage, session: Session) 
 export async function withConnection<T>(work: (connection: Connection, session: Session) => Promise<T>): Promise<T> {
   const config = readConfig();
   const { databaseUrl, dataDir, secretKey } = config;
-  const connection = await openDatabase({ databaseUrl, dataDir, secretKey, maxConnections: CONNECTIONS });
+  const connection = await openDatabase({ databaseUrl, dataDir, secretKey, ...POOL });
   return interruptible((signal) => work(connection, { config, signal })).finally(() => connection.close());
 }
 

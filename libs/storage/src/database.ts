@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import type { Schema } from './schema.js';
 import type { ServerSecret } from './secret.js';
+import { isOverdue } from './unavailable.js';
 
 export type ConnectionConfig = string | pg.PoolConfig;
 
@@ -13,6 +14,17 @@ export interface NamedStatement {
 
 /** Whatever runs statements: the pool, or one connection inside a transaction. */
 export type Executor = Pick<pg.Pool, 'query'>;
+
+export interface DatabaseOptions {
+  readonly maxConnections?: number;
+  /**
+   * For a connection, and for the answer to each statement, in milliseconds: a database that is silent must not hold whoever
+   * asks it. 0 or absent: as long as it takes, which is for what may rightly take long.
+   */
+  readonly answerMs?: number;
+  /** Hears of connections that break while idle; the pool replaces them. */
+  readonly onError?: (error: Error) => void;
+}
 
 export interface StatementCounts {
   statements: number;
@@ -35,12 +47,15 @@ export class Database {
 
   constructor(
     readonly connection: ConnectionConfig,
-    options: { readonly maxConnections?: number; readonly onError?: (error: Error) => void } = {},
+    options: DatabaseOptions = {},
   ) {
     const config: pg.PoolConfig = typeof connection === 'string' ? { connectionString: connection } : connection;
     this.pool = new pg.Pool({
       max: options.maxConnections ?? 16,
       application_name: 'acta',
+      keepAlive: true,
+      connectionTimeoutMillis: options.answerMs,
+      query_timeout: options.answerMs,
       ...config,
       onConnect: (client) => client.query(PLANNING),
     } as pg.PoolConfig);
@@ -48,6 +63,10 @@ export class Database {
     this.pool.on('error', (error) => options.onError?.(error));
     // Nor must one that breaks while it is lent out, when the pool does not listen: whoever has it is told by its query.
     this.pool.on('connect', (client) => client.on('error', () => undefined));
+    // Kysely gives back a connection whatever became of its statement: one that still owes an answer is not for the next.
+    this.pool.on('release', (error, client) => {
+      if (!error && owesAnswer(client)) void (client as unknown as pg.Client).end();
+    });
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
   }
 
@@ -78,6 +97,11 @@ export class Database {
       client.release();
       return result;
     } catch (error) {
+      if (isOverdue(error)) {
+        // A rollback would wait behind the answer that does not come; the server rolls back what loses its connection.
+        client.release(error as Error);
+        throw error;
+      }
       // A connection that cannot even roll back is broken: the pool must not hand it out again.
       await client.query('rollback').then(
         () => client.release(),
@@ -122,4 +146,9 @@ export class Database {
     // Kysely ends the pool only when it has run a query itself.
     if (!this.pool.ended) await this.pool.end();
   }
+}
+
+/** The types leave out that a client knows it. */
+function owesAnswer(client: pg.PoolClient): boolean {
+  return !(client as unknown as { readyForQuery: boolean }).readyForQuery;
 }

@@ -1,22 +1,20 @@
 import pg from 'pg';
 import { DataDirectory } from './data-directory.js';
-import { Database } from './database.js';
+import { Database, type DatabaseOptions } from './database.js';
 import { openEmbeddedPostgres } from './embedded/embedded-postgres.js';
 import { EventLog } from './event-log.js';
 import { migrate } from './migrate.js';
 import { ServerSecret } from './secret.js';
 import { StorageError } from './storage-error.js';
 import { TaskWakeups } from './task-wakeups.js';
+import { isOverdue } from './unavailable.js';
 
-export interface StorageOptions {
+export interface StorageOptions extends DatabaseOptions {
   /** Null: the embedded Postgres in `dataDir`. */
   readonly databaseUrl: string | null;
   readonly dataDir: string;
   /** Null: the generated one in `dataDir`, which only the embedded database may have. */
   readonly secretKey: string | null;
-  readonly maxConnections?: number;
-  /** Hears of connections that break while idle; the pool replaces them. */
-  readonly onError?: (error: Error) => void;
   /** Receives one line for each thing that a person may want to know. */
   readonly log?: (line: string) => void;
 }
@@ -37,6 +35,8 @@ export interface Storage extends Connection {
 }
 
 const CONNECT_MS = 10_000;
+/** Many times what a statement of a request takes; a client that is told 503 then is still there to hear it. */
+const ANSWER_MS = 10_000;
 const OLDEST_POSTGRES = 15;
 
 /**
@@ -53,7 +53,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     await connection.close();
   };
   try {
-    await migrate(database);
+    await migrateWith(database);
     await database.claimState(secret);
     await wakeups.start();
     return { ...connection, log: new EventLog(database, secret), wakeups, close };
@@ -65,7 +65,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 
 /** Connects only: for what must work on a schema of any age (`acta migrate`, `acta doctor`). */
 export async function openDatabase(options: StorageOptions): Promise<Connection> {
-  const { databaseUrl, dataDir, secretKey, log, ...poolOptions } = options;
+  const { databaseUrl, dataDir, secretKey, log, ...others } = options;
+  const poolOptions = { answerMs: ANSWER_MS, ...others };
   if (databaseUrl !== null) {
     if (secretKey === null) throw new StorageError('DATABASE_URL needs ACTA_SECRET_KEY: set it to the one secret.');
     await probe(databaseUrl);
@@ -85,6 +86,12 @@ export async function openDatabase(options: StorageOptions): Promise<Connection>
     await postgres.close();
     throw error;
   }
+}
+
+/** A migration takes as long as it takes. */
+async function migrateWith({ connection }: Database): Promise<void> {
+  const patient = new Database(connection, { maxConnections: 2 });
+  await migrate(patient).finally(() => patient.close());
 }
 
 /** Finds out with one connection, in good time, whether the pool would be able to work. */
@@ -116,7 +123,12 @@ async function probe(connectionString: string): Promise<void> {
 
 function clientFor(connectionString: string): pg.Client {
   try {
-    return new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_MS, application_name: 'acta probe' });
+    return new pg.Client({
+      connectionString,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: CONNECT_MS,
+      application_name: 'acta probe',
+    });
   } catch {
     // The reason could quote the password.
     throw new StorageError(
@@ -146,7 +158,7 @@ function explain(error: unknown, client: pg.Client): string {
     case '53300':
       return 'the server has no connection left, so raise max_connections or stop something else';
     default:
-      return message === 'timeout expired'
+      return message === 'timeout expired' || isOverdue(error)
         ? `it did not answer within ${CONNECT_MS / 1000} s, so check the network and the firewall`
         : withoutPassword(message || String(code), client);
   }

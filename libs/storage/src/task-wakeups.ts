@@ -3,6 +3,7 @@ import type { RecordedEvent } from '@app/domain';
 import pg from 'pg';
 import { Observable, Subject } from 'rxjs';
 import type { Database, NamedStatement } from './database.js';
+import { isOverdue } from './unavailable.js';
 
 /** A stream has grown. Events come along when the append was this process's own. */
 export interface TaskChange {
@@ -23,13 +24,17 @@ const COALESCE_MS = 5;
 const RECONNECT_MS = 1_000;
 const POLL_MS = 1_000;
 const POLL_ALONE_MS = 200;
+/** For an answer. Every poll asks something over the connection, so that one that has gone silent is noticed. */
+const ANSWER_MS = 5_000;
+/** For the other side to hang up as well. */
+const GOODBYE_MS = 1_000;
 
 const NOTIFY = 'select pg_notify($1, $2)';
 /** Others' connections may hide their names from this role: those count as listeners. */
 const OTHERS: NamedStatement = {
   name: 'other_listeners',
   text: `select exists (select 1 from pg_stat_activity
-    where datname = current_database() and pid <> $1 and backend_type is distinct from 'autovacuum worker'
+    where datname = current_database() and pid <> pg_backend_pid() and backend_type is distinct from 'autovacuum worker'
       and (application_name = 'acta-wakeups' or application_name is null)) as present`,
 };
 
@@ -49,7 +54,10 @@ export class TaskWakeups {
   private readonly queuedSubject = new Subject<string>();
   private readonly pushesSubject = new Subject<void>();
   private pending = new Map<string, Wire>();
+  /** Listens. */
   private client: pg.Client | null = null;
+  /** Listens, or is about to. */
+  private latest: pg.Client | null = null;
   private flushTimer: NodeJS.Timeout | null = null;
   private flushedAt = 0;
   private pollTimer: NodeJS.Timeout | null = null;
@@ -57,6 +65,7 @@ export class TaskWakeups {
   private flushing: Promise<void> = Promise.resolve();
   /** No other process listens: telling nobody would still be a transaction each time. */
   private alone = false;
+  private looking = false;
   private closed = false;
 
   constructor(private readonly database: Database) {}
@@ -108,9 +117,9 @@ export class TaskWakeups {
     this.closed = true;
     for (const timer of [this.flushTimer, this.pollTimer, this.reconnectTimer]) if (timer !== null) clearTimeout(timer);
     await this.flush();
-    const client = this.client;
-    this.client = null;
-    await client?.end().catch(() => undefined);
+    const { latest } = this;
+    this.latest = this.client = null;
+    if (latest !== null) await hangUp(latest);
   }
 
   private emit(change: TaskChange): void {
@@ -133,8 +142,10 @@ export class TaskWakeups {
       this.pending = new Map();
       if (client === null || changes.length === 0 || this.alone) return;
       for (const payload of payloads(this.instance, changes)) {
-        // The others poll; the connection's own error event brings it back.
-        await client.query({ name: 'notify', text: NOTIFY, values: [CHANNEL, payload] }).catch(() => undefined);
+        // The others poll; a connection that broke tells so itself.
+        await client
+          .query({ name: 'notify', text: NOTIFY, values: [CHANNEL, payload] })
+          .catch((error: unknown) => this.replaceIfSilent(client, error));
       }
     });
     return this.flushing;
@@ -147,7 +158,10 @@ export class TaskWakeups {
       ...(typeof connection === 'string' ? { connectionString: connection } : connection),
       application_name: 'acta-wakeups',
       keepAlive: true,
+      connectionTimeoutMillis: ANSWER_MS,
+      query_timeout: ANSWER_MS,
     });
+    this.latest = client;
     client.on('error', () => this.lost(client));
     client.on('end', () => this.lost(client));
     client.on('notification', ({ payload }) => this.hear(payload ?? ''));
@@ -156,26 +170,21 @@ export class TaskWakeups {
       // A wake-up is not worth a wait for the disk.
       await client.query('set synchronous_commit = off');
       await client.query(`listen ${CHANNEL}`);
-      // Closed while it connected.
-      if (this.closed) {
-        await client.end();
-        return;
-      }
       // Whoever thought to be alone hears of this process.
       await client.query(NOTIFY, [CHANNEL, JSON.stringify([this.instance])]);
+      if (this.latest !== client) return;
       this.client = client;
       this.alone = false;
     } catch {
-      // It may be connected all the same, and just not listen.
-      void client.end().catch(() => undefined);
       this.lost(client);
     }
   }
 
   private lost(client: pg.Client): void {
-    if (this.client !== null && this.client !== client) return;
-    this.client = null;
-    if (this.closed || this.reconnectTimer !== null) return;
+    if (this.latest !== client) return;
+    this.latest = this.client = null;
+    // It may be connected all the same, and just not listen or not answer.
+    void hangUp(client);
     this.reconnectTimer = setTimeout(() => {
       this.reconnectTimer = null;
       void this.connect();
@@ -203,15 +212,26 @@ export class TaskWakeups {
 
   private async lookAround(): Promise<void> {
     const { client } = this;
-    if (client === null) return;
-    const others = await this.database
-      .run<{ present: boolean }>(OTHERS, [(client as unknown as { processID: number }).processID])
-      .catch(() => []);
-    if (client === this.client) this.alone = others[0]?.present === false;
+    if (client === null || this.looking) return;
+    this.looking = true;
+    try {
+      const { rows } = await client.query<{ present: boolean }>(OTHERS);
+      if (client === this.client) this.alone = rows[0]?.present === false;
+    } catch (error) {
+      this.alone = false;
+      this.replaceIfSilent(client, error);
+    } finally {
+      this.looking = false;
+    }
+  }
+
+  private replaceIfSilent(client: pg.Client, error: unknown): void {
+    if (isOverdue(error)) this.lost(client);
   }
 
   private async poll(): Promise<void> {
-    await this.lookAround();
+    // Beside the poll, which must not wait for a connection that is silent.
+    void this.lookAround();
     if (this.watched.size === 0) return;
     const watches = [...this.watched.values()];
     const rows = await this.database
@@ -228,6 +248,14 @@ export class TaskWakeups {
       .catch(() => []);
     for (const row of rows) this.emit({ tenantId: row.tenant_id, taskId: row.task_id, version: row.version });
   }
+}
+
+/** Says goodbye, and waits no longer for whoever does not answer. */
+async function hangUp(client: pg.Client): Promise<void> {
+  const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
+  const cut = setTimeout(() => connection.stream.destroy(), GOODBYE_MS);
+  await client.end().catch(() => undefined);
+  clearTimeout(cut);
 }
 
 /** Of another version, or of another program on the channel: whoever cannot read it must not end for it. */
