@@ -191,10 +191,16 @@ export class RunWriter {
     if (DomainError.is(error, 'Fenced')) this.onFenced(error);
   }
 
-  /** Breaks off with an output that replaces whatever could not be written (an answer that broke the contract). */
+  /**
+   * Breaks off with an output that replaces whatever could not be written (an answer that broke the contract). A write that
+   * is under way ends first: were it to fail after this, it would take this along.
+   */
   async conclude(output: RunOutput): Promise<void> {
-    this.failure = null;
     this.ended = true;
+    this.unschedule();
+    this.buffer = [];
+    await this.writing;
+    this.failure = null;
     this.buffer = [output];
     await this.flush();
   }

@@ -47,3 +47,25 @@ it('takes a run for lost, and not for failed, when its lease ended while the dat
   expect(DomainError.is(error, 'Fenced')).toBe(true);
   expect(fenced).toEqual([error]);
 });
+
+it('concludes with its outcome, also when a write that was under way fails only then', async () => {
+  let fail = (_error: Error) => {};
+  const written: unknown[] = [];
+  const { writer } = writerOn(
+    (_, command) => {
+      if (command.type === 'RecordRun') written.push(command.outputs.map(({ type }) => type));
+      if (written.length === 1) return new Promise((_resolve, reject) => (fail = reject));
+      return Promise.resolve({ outcome: 'applied', head, events: [] });
+    },
+    { held: true },
+  );
+  const artifact = { parts: [{ text: 'x' }] };
+  await writer.write({ type: 'artifact', artifactId: 'a', artifact, append: true, last: false });
+  const flushed = writer.flush().catch((error: unknown) => error);
+  const concluded = writer.conclude({ type: 'fail', invalid: true });
+  const refused = new DomainError('InvalidAgentResponse', 'never started', { taskId: 'task-1' });
+  fail(refused);
+  await concluded;
+  expect(written).toEqual([['artifact'], ['fail']]);
+  await flushed;
+});

@@ -78,6 +78,16 @@ describe('the outcome of a run', () => {
     }
   });
 
+  it('is failure as an invalid agent response, too, when the agent throws before that was noticed', async () => {
+    agent.on('bad artifact id, then throws', (ctx) => {
+      void ctx.artifact({ id: 'nul \0', parts: [{ text: 'x' }] });
+      throw new Error('and another thing');
+    });
+    const { taskId, state } = await first.ask(alice, 'bad artifact id, then throws');
+    expect(state.status).toBe('failed');
+    expect((await eventsOf(taskId)).at(-1)).toMatchObject({ facts: { reason: 'invalid-agent-response' } });
+  });
+
   it('is failure when the agent says what is no JSON', async () => {
     const circular: Record<string, unknown> = {};
     circular['itself'] = circular;

@@ -134,10 +134,13 @@ export class Run {
       }
       await this.writer.flush();
     } catch (error) {
-      await this.conclude(error).catch((unrecorded: unknown) => {
-        // That the run was taken away meanwhile is no error: whoever took it has recorded what became of it.
-        if (!DomainError.is(unrecorded, 'Fenced')) this.services.onError(unrecorded, this);
-      });
+      // What was said before the error may be what cannot be recorded, and then the error cannot be either: that is an outcome.
+      await this.conclude(error)
+        .catch((refused: unknown) => this.conclude(refused))
+        .catch((unrecorded: unknown) => {
+          // That the run was taken away meanwhile is no error: whoever took it has recorded what became of it.
+          if (!DomainError.is(unrecorded, 'Fenced')) this.services.onError(unrecorded, this);
+        });
     } finally {
       this.inbox.close();
       if (!this.aborter.signal.aborted) this.aborter.abort(new Error('the run is over'));
