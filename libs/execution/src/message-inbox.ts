@@ -26,7 +26,7 @@ export class MessageInbox {
   private announced = 0;
   private catchingUp = false;
   private closed = false;
-  private wake: (() => void) | null = null;
+  private readonly readers = new Set<() => void>();
 
   constructor(
     private readonly streams: TaskStreams,
@@ -44,9 +44,9 @@ export class MessageInbox {
     });
   }
 
-  /** Messages as they arrive, until the run ends. */
+  /** Messages as they arrive, until the run ends; each once, to whichever of several readers takes it first. */
   async *messages(signal: AbortSignal): AsyncGenerator<Message> {
-    const stop = () => this.wake?.();
+    const stop = () => this.wake();
     signal.addEventListener('abort', stop);
     try {
       for (;;) {
@@ -57,9 +57,7 @@ export class MessageInbox {
           continue;
         }
         if (this.closed || signal.aborted) return;
-        await new Promise<void>((resolve) => {
-          this.wake = resolve;
-        });
+        await new Promise<void>((resolve) => this.readers.add(resolve));
       }
     } finally {
       signal.removeEventListener('abort', stop);
@@ -69,7 +67,12 @@ export class MessageInbox {
   close(): void {
     this.closed = true;
     this.subscription.unsubscribe();
-    this.wake?.();
+    this.wake();
+  }
+
+  private wake(): void {
+    for (const reader of this.readers) reader();
+    this.readers.clear();
   }
 
   private take(events: readonly RecordedEvent[]): void {
@@ -80,7 +83,7 @@ export class MessageInbox {
       if (event.type === 'RunLost' || event.type === 'TaskCanceled') this.listener.taken();
       if (event.type === 'MessageAccepted' && event.content?.message !== undefined) {
         this.waiting.push({ version: event.version, message: event.content.message });
-        this.wake?.();
+        this.wake();
       }
     }
   }
