@@ -1,5 +1,6 @@
 import { activeRun, type RetryPolicy, retryAt, SYSTEM_ACTOR, type TaskCommand } from '@app/domain';
 import { freshCommand, type TaskStreams } from '@app/tasks';
+import { databaseTime } from './database-time.js';
 import type { LockedTask, RunQueue } from './run-queue.js';
 
 const BATCH = 50;
@@ -45,7 +46,7 @@ export class LeaseReaper {
   }
 
   private takeBack(): Promise<number> {
-    return this.each('expired', ({ head }) => {
+    return this.each('expired', ({ head }, now) => {
       const run = activeRun(head.state);
       if (run === null) return null;
       const policy = this.retryPolicy(head.state.agent);
@@ -56,7 +57,7 @@ export class LeaseReaper {
         reason: 'lease-expired',
         retry: {
           maxAttempts: policy.attempts,
-          notBefore: retryAt(Date.now(), head.state.attempts, policy, this.random()),
+          notBefore: retryAt(now, head.state.attempts, policy, this.random()),
         },
       };
     });
@@ -71,14 +72,16 @@ export class LeaseReaper {
 
   private async each(
     due: 'expired' | 'overdueCancels',
-    command: (task: LockedTask) => TaskCommand | null,
+    /** `now`: by the database's clock, in milliseconds. */
+    command: (task: LockedTask, now: number) => TaskCommand | null,
   ): Promise<number> {
     const { database } = this.streams.log;
     const done = await database.transaction(async (executor) => {
       const tasks = await this.queue[due](BATCH, executor);
+      const now = tasks.length === 0 ? 0 : await databaseTime(database, executor);
       const appended = [];
       for (const task of tasks) {
-        const what = command(task);
+        const what = command(task, now);
         if (what === null) continue;
         const { tenantId, taskId, head } = task;
         const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, ...freshCommand(due) };

@@ -69,13 +69,14 @@ export function outputOf(output: RemoteOutput, runId: string, seq: number, at: n
   return message === undefined ? { type: 'status' } : { type: 'status', message };
 }
 
-/** The outcome of a turn, as the record takes it. */
+/** The outcome of a turn, as the record takes it. `now`: by the database's clock, in milliseconds; for a retry. */
 export function outcomeOf(
   outcome: RemoteOutcome,
   runId: string,
   seq: number,
   attempts: number,
   policy: RetryPolicy,
+  now: number,
 ): RunOutput {
   const message = messageOf(outcome.message, runId, seq, 0);
   const { type } = outcome;
@@ -87,7 +88,7 @@ export function outcomeOf(
     case 'reply':
       return { type: 'reply', message: message! };
     case 'retry': {
-      const notBefore = retryAt(Date.now(), attempts, policy, Math.random());
+      const notBefore = retryAt(now, attempts, policy, Math.random());
       return { type: 'lost', reason: 'retryable-error', retry: { maxAttempts: policy.attempts, notBefore } };
     }
     case 'release':

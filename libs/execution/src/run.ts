@@ -15,6 +15,7 @@ import {
 import { isUnavailable, type ServerSecret, type StreamHead } from '@app/storage';
 import type { TaskReader, TaskStreams } from '@app/tasks';
 import { type Agent, type AgentContext, type ArtifactInput, CancelRequested, type Saying } from './agent.contract.js';
+import { databaseTime } from './database-time.js';
 import { MessageInbox } from './message-inbox.js';
 import { RunWriter } from './run-writer.js';
 
@@ -163,7 +164,7 @@ export class Run {
       const { attempts } = this.held.head.state;
       const notBefore = this.released
         ? new Date(0).toISOString()
-        : retryAt(Date.now(), attempts, this.retry, Math.random());
+        : retryAt(await this.databaseTime(), attempts, this.retry, Math.random());
       const reason = this.released ? 'released' : 'retryable-error';
       await this.writer.write({ type: 'lost', reason, retry: { maxAttempts: this.retry.attempts, notBefore } });
     } else {
@@ -271,6 +272,10 @@ export class Run {
         await sleep(RETRY_MS);
       }
     }
+  }
+
+  private databaseTime(): Promise<number> {
+    return this.whileHeld(() => databaseTime(this.services.streams.log.database));
   }
 
   private artifact(input: ArtifactInput): RunOutput {
