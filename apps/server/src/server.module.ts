@@ -16,6 +16,7 @@ import { PushesController } from './api/pushes.controller.js';
 import { TaskHistoryController } from './api/task-history.controller.js';
 import { TasksController } from './api/tasks.controller.js';
 import { WorkersController } from './api/workers.controller.js';
+import { CallerRecheck } from './edge/caller-recheck.js';
 import { codecFor } from './edge/surfaces.js';
 import { SseStreams } from './edge/sse-streams.js';
 import { Metrics } from './operations/metrics.js';
@@ -74,6 +75,7 @@ export class ServerModule {
       ],
       providers: [
         A2aOperations,
+        CallerRecheck,
         HeldRequests,
         RestStreams,
         SseStreams,

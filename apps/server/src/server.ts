@@ -80,8 +80,8 @@ export async function startServer(config: Config): Promise<RunningServer> {
 /** For a request to arrive, body and all. Answers may take as long as they do: sends wait, and streams go on. */
 const RECEIVE_MS = 30_000;
 const CONNECTIONS = { headersTimeout: 15_000, connectionsCheckingInterval: 5_000 };
-/** Beyond the streams that are served, so that those who come to ask something still can. */
-const MAX_CONNECTIONS = 12_000;
+/** Beyond the streams, sends and claims that may wait, so that those who come to ask something still can. */
+const MAX_CONNECTIONS = 22_000;
 
 /**
  * For answers that are still being written when all runs, sends and streams are over. A connection on which nothing was

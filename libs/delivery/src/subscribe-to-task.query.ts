@@ -25,7 +25,7 @@ export interface StreamFrame {
 
 /** A stream that may be opened: whose task it is, and its frames from then on. */
 export interface TaskStream {
-  readonly task: { readonly tenantId: string; readonly owner: string; readonly ring: string };
+  readonly task: { readonly taskId: string; readonly tenantId: string; readonly owner: string; readonly ring: string };
   frames(signal: AbortSignal): AsyncGenerator<StreamFrame>;
 }
 
@@ -82,9 +82,10 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
    * snapshot costs no read.
    */
   streamFrom(tenantId: string, start: TaskRow, options: StreamOptions, view?: TaskView): TaskStream {
-    const { owner, ring } = start.state;
+    const { taskId, state } = start;
+    const { owner, ring } = state;
     return {
-      task: { tenantId, owner, ring },
+      task: { taskId, tenantId, owner, ring },
       frames: (signal) => this.frames(tenantId, start, options, view, signal),
     };
   }

@@ -30,6 +30,7 @@ export function callerOf(
   const lastEventId = lastEventIdOf(request);
   return {
     principal: principalOf(request),
+    authorization: request.headers.authorization,
     protocolVersion: codec.version,
     until: codec.subscriptionUntil,
     signal: whileConnected(reply),

@@ -19,6 +19,8 @@ import { HeldRequests } from './held-requests.js';
 /** Who asks, through which version, and until when it listens. */
 export interface Caller {
   readonly principal: Principal;
+  /** The header as it came: while the caller waits, it is asked again whom it stands for. */
+  readonly authorization: string | undefined;
   readonly protocolVersion: ProtocolVersion;
   readonly traceParent?: string;
   /** An agent's own path has its tasks alone; the root, where no agent is named, those of all. */
@@ -107,7 +109,7 @@ export class A2aOperations {
 
   private async send(request: Operations['sendMessage']['request'], caller: Caller) {
     const sent = await this.accept(request, caller, request.configuration.returnImmediately);
-    return this.held.answer(caller.principal, sent, { ...request.configuration, signal: caller.signal });
+    return this.held.answer(caller, sent, request.configuration);
   }
 
   /** The stream of a send ends with its turn; that of an exact replay gives what became of the first. */

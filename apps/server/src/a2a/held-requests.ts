@@ -1,17 +1,23 @@
 import { DomainError, type Principal, taskNotFound, type TaskView, textOf } from '@app/domain';
 import type { SentMessage } from '@app/tasks';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { CallerRecheck } from '../edge/caller-recheck.js';
 
-export interface AnswerOptions {
-  readonly returnImmediately: boolean;
-  readonly historyLength?: number;
+/** Who waits, and until when. */
+export interface Waiter {
+  readonly principal: Principal;
+  readonly authorization: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Requests that one caller may have waiting for outcomes in this process. */
+/** Requests that may wait for outcomes in this process. */
 const HELD_PER_CALLER = 1_000;
+const HELD = 5_000;
 
-/** Sends that wait for an outcome: capped for each caller, and let go with a hint when the server shuts down. */
+/**
+ * Sends that wait for an outcome: capped, for each caller and for the server; let go with a hint when the server shuts
+ * down, and refused when their credential or ring has gone meanwhile.
+ */
 @Injectable()
 export class HeldRequests implements OnModuleDestroy {
   private readonly held = new Map<string, number>();
@@ -19,15 +25,21 @@ export class HeldRequests implements OnModuleDestroy {
   private readonly waiting = new Set<AbortController>();
   private draining = false;
 
+  constructor(private readonly recheck: CallerRecheck) {}
+
   /**
-   * The task as it is, or, for a send that waits, once it has an outcome. Errors: Overloaded, and InvalidAgentResponse for
-   * whoever waited for an agent that broke the contract.
+   * The task as it is, or, for a send that waits, once it has an outcome. Errors: Overloaded, Unauthenticated or
+   * TaskNotFound for a caller that may have it no more, and InvalidAgentResponse for whoever waited for an agent that broke
+   * the contract.
    */
-  async answer(principal: Principal, { taskId, follower }: SentMessage, options: AnswerOptions): Promise<TaskView> {
+  async answer(
+    waiter: Waiter,
+    sent: SentMessage,
+    options: { readonly returnImmediately: boolean; readonly historyLength?: number },
+  ): Promise<TaskView> {
+    const { taskId, follower } = sent;
     try {
-      if (!options.returnImmediately) {
-        await this.hold(principal, options.signal, (stop) => follower.untilOutcome(stop));
-      }
+      if (!options.returnImmediately) await this.hold(waiter, sent);
       const view = await follower.view(options.historyLength);
       if (view === null) throw taskNotFound(taskId);
       if (!options.returnImmediately && view.state.invalidResponse) throw invalidResponse(view);
@@ -42,30 +54,43 @@ export class HeldRequests implements OnModuleDestroy {
     for (const stop of this.waiting) stop.abort(shuttingDown());
   }
 
-  private async hold(
-    principal: Principal,
-    client: AbortSignal,
-    wait: (stop: AbortSignal) => Promise<unknown>,
-  ): Promise<void> {
-    if (this.draining) throw shuttingDown();
-    const key = `${principal.tenantId}\n${principal.subject}`;
-    const count = this.held.get(key) ?? 0;
-    if (count >= HELD_PER_CALLER) throw overloaded(`more than ${HELD_PER_CALLER} sends of this caller wait already`);
-    this.held.set(key, count + 1);
+  private async hold({ principal, authorization, signal }: Waiter, { taskId, head, follower }: SentMessage) {
+    const key = this.admit(principal);
+    const { owner, ring } = head.state;
+    const answer = { authorization, task: { taskId, tenantId: principal.tenantId, owner, ring } };
     const stop = new AbortController();
-    const leave = () => stop.abort(client.reason);
-    if (client.aborted) leave();
-    client.addEventListener('abort', leave, { once: true });
+    const unwatch = this.recheck.watch(answer, (why) => stop.abort(why));
+    const leave = () => stop.abort(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
     this.waiting.add(stop);
     try {
-      await wait(stop.signal);
+      await follower.untilOutcome(stop.signal);
     } finally {
-      client.removeEventListener('abort', leave);
+      unwatch();
+      signal.removeEventListener('abort', leave);
       this.waiting.delete(stop);
-      const left = this.held.get(key)! - 1;
-      if (left === 0) this.held.delete(key);
-      else this.held.set(key, left);
+      this.release(key);
     }
+    // The outcome may come between two rounds of the recheck.
+    const refusal = await this.recheck.refusalOf(answer);
+    if (refusal !== null) throw refusal;
+  }
+
+  private admit({ tenantId, subject }: Principal): string {
+    const key = `${tenantId}\n${subject}`;
+    const own = this.held.get(key) ?? 0;
+    if (this.draining) throw shuttingDown();
+    if (own >= HELD_PER_CALLER) throw full(`${HELD_PER_CALLER} sends of this caller wait already`);
+    if (this.waiting.size >= HELD) throw full('as many sends wait as the server takes');
+    this.held.set(key, own + 1);
+    return key;
+  }
+
+  private release(key: string): void {
+    const left = this.held.get(key)! - 1;
+    if (left === 0) this.held.delete(key);
+    else this.held.set(key, left);
   }
 }
 
@@ -73,6 +98,9 @@ const invalidResponse = ({ taskId, statusMessage }: TaskView) =>
   new DomainError('InvalidAgentResponse', textOf(statusMessage ?? { parts: [] }) || 'invalid agent response', {
     taskId,
   });
+
+const full = (why: string) =>
+  overloaded(`${why}; the message is taken in: send the same one again later to wait for it`);
 
 const shuttingDown = () => overloaded('the server is shutting down; send the same message again');
 

@@ -1,28 +1,23 @@
-import { Authenticator } from '@app/access';
-import { canSee, DomainError, type Principal } from '@app/domain';
+import { DomainError, type Principal } from '@app/domain';
 import { sseComment, sseFrame, type SseFrame, sseRetry } from '@app/wire';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { CallerRecheck, type LongAnswer } from './caller-recheck.js';
 import { type EdgeRequest, principalOf, whileConnected } from './caller.js';
 
 /** Proxies commonly cut what is silent for 60 s. */
 const HEARTBEAT_MS = 15_000;
-/** How long a stream may outlive its credential. */
-const RECHECK_MS = 5_000;
 const RECONNECT_MS = 1_000;
 const STREAMS_PER_CALLER = 2_000;
 const STREAMS = 10_000;
 
 /** What a stream shows, and to whom it may go on being shown. */
 export interface SseSource {
-  readonly task: { readonly tenantId: string; readonly owner: string; readonly ring: string };
+  readonly task: LongAnswer['task'];
   frames(signal: AbortSignal): AsyncIterable<SseFrame>;
 }
 
 interface OpenStream {
-  readonly key: string;
-  readonly authorization: string | undefined;
-  readonly task: SseSource['task'];
   readonly raw: FastifyReply['raw'];
   readonly end: AbortController;
 }
@@ -38,10 +33,9 @@ export class SseStreams implements OnModuleDestroy {
   private readonly open = new Set<OpenStream>();
   private readonly perCaller = new Map<string, number>();
   private readonly heartbeat = setInterval(() => this.keepAwake(), HEARTBEAT_MS).unref();
-  private readonly recheck = setInterval(() => void this.endRevoked(), RECHECK_MS).unref();
   private draining = false;
 
-  constructor(private readonly authenticator: Authenticator) {}
+  constructor(private readonly recheck: CallerRecheck) {}
 
   /** Writes a stream to its end. Errors, before anything is written: Overloaded. */
   async send(request: EdgeRequest, reply: FastifyReply, source: SseSource): Promise<void> {
@@ -49,8 +43,10 @@ export class SseStreams implements OnModuleDestroy {
     const key = this.admit(principal);
     const end = new AbortController();
     const { raw } = reply;
-    const stream = { key, authorization: request.headers.authorization, task: source.task, raw, end };
+    const stream = { raw, end };
     this.open.add(stream);
+    const answer = { authorization: request.headers.authorization, task: source.task };
+    const unwatch = this.recheck.watch(answer, () => end.abort());
     const signal = AbortSignal.any([whileConnected(reply), end.signal]);
     reply.hijack();
     raw.writeHead(200, { ...headersOf(reply), 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
@@ -64,6 +60,7 @@ export class SseStreams implements OnModuleDestroy {
       this.logger.error({ error: error instanceof Error ? error.message : String(error) });
       raw.write(sseRetry(RECONNECT_MS));
     } finally {
+      unwatch();
       this.open.delete(stream);
       this.leave(key);
       const { socket } = raw;
@@ -75,7 +72,6 @@ export class SseStreams implements OnModuleDestroy {
   onModuleDestroy(): void {
     this.draining = true;
     clearInterval(this.heartbeat);
-    clearInterval(this.recheck);
     for (const { raw, end } of this.open) {
       raw.write(sseRetry(RECONNECT_MS));
       end.abort();
@@ -101,16 +97,6 @@ export class SseStreams implements OnModuleDestroy {
   private keepAwake(): void {
     // A client that does not read needs no reminder either.
     for (const { raw } of this.open) if (!raw.writableNeedDrain) raw.write(sseComment('awake'));
-  }
-
-  private async endRevoked(): Promise<void> {
-    for (const { authorization, task, end } of this.open) {
-      const principal = await this.authenticator.revalidate(authorization).catch((error: unknown) =>
-        // Keys that cannot be looked up now are no reason to cut streams.
-        DomainError.is(error, 'Unauthenticated') ? null : undefined,
-      );
-      if (principal === null || (principal !== undefined && !canSee(principal, task))) end.abort();
-    }
   }
 }
 

@@ -3,22 +3,26 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { Authenticator } from '@app/access';
 import { DomainError, type Principal } from '@app/domain';
 import type { FastifyReply } from 'fastify';
+import { CallerRecheck } from './caller-recheck.js';
 import type { EdgeRequest } from './caller.js';
 import { type SseSource, SseStreams } from './sse-streams.js';
 
 const ALICE: Principal = { tenantId: 'acme', subject: 'alice', role: 'member', rings: ['ring:dev'], agents: [] };
-const TASK = { tenantId: 'acme', owner: 'alice', ring: 'ring:dev' };
+const TASK = { taskId: 'task-1', tenantId: 'acme', owner: 'alice', ring: 'ring:dev' };
 
 let whoNow: () => Promise<Principal>;
+let recheck: CallerRecheck;
 let streams: SseStreams;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   whoNow = () => Promise.resolve(ALICE);
-  streams = new SseStreams({ revalidate: () => whoNow() } as unknown as Authenticator);
+  recheck = new CallerRecheck({ revalidate: () => whoNow() } as unknown as Authenticator);
+  streams = new SseStreams(recheck);
 });
 afterEach(() => {
   streams.onModuleDestroy();
+  recheck.onModuleDestroy();
   jest.useRealTimers();
 });
 

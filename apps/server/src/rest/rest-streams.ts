@@ -56,7 +56,7 @@ const frameOf = (view: TaskView): SseFrame => ({
 
 function ended(view: TaskView): SseSource {
   return {
-    task: { tenantId: view.tenantId, owner: view.state.owner, ring: view.state.ring },
+    task: { taskId: view.taskId, tenantId: view.tenantId, owner: view.state.owner, ring: view.state.ring },
     async *frames() {
       yield frameOf(view);
     },
