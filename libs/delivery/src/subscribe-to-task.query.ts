@@ -81,7 +81,7 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
    * A stream from a state that the caller may see: a send's own stream starts so. With `view`, the task at that state, its
    * snapshot costs no read.
    */
-  streamFrom(tenantId: string, start: TaskRow, options: StreamOptions, view?: TaskView): TaskStream {
+  streamFrom(tenantId: string, start: TaskRow, options: StreamOptions, view: TaskView | null = null): TaskStream {
     const { taskId, state } = start;
     const { owner, ring } = state;
     return {
@@ -94,7 +94,7 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
     tenantId: string,
     start: TaskRow,
     { until, historyLength }: StreamOptions,
-    known: TaskView | undefined,
+    known: TaskView | null,
     signal: AbortSignal,
   ): AsyncGenerator<StreamFrame> {
     const { taskId } = start;

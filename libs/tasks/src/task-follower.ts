@@ -67,6 +67,11 @@ export class TaskFollower {
     return this.fold.view(historyLength);
   }
 
+  /** The task at a version, when that is what the follower holds in memory; else null, and the read models have it. */
+  heldView(version: number, historyLength?: number): TaskView | null {
+    return this.fold?.state?.version === version ? this.fold.view(historyLength) : null;
+  }
+
   close(): void {
     this.subscription.unsubscribe();
   }

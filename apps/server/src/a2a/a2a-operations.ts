@@ -1,5 +1,5 @@
 import { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from '@app/delivery';
-import { DomainError, invalidField, type Principal, taskNotFound } from '@app/domain';
+import { DomainError, invalidField, type Principal } from '@app/domain';
 import {
   CancelTask,
   DeletePushConfig,
@@ -117,9 +117,10 @@ export class A2aOperations {
     const { taskId, head, follower } = await this.accept(request, caller, false);
     const { historyLength } = request.configuration;
     const bound = historyLength === undefined ? {} : { historyLength };
-    const view = await follower.view(historyLength).finally(() => follower.close());
-    if (view === null) throw taskNotFound(taskId);
-    const start = { taskId, state: view.state, key: head.key };
+    // At the message itself: a later view would swallow what the run has said since.
+    const view = follower.heldView(head.state.version, historyLength);
+    follower.close();
+    const start = { taskId, state: head.state, key: head.key };
     return this.subscriptions.streamFrom(caller.principal.tenantId, start, { until: 'turn', ...bound }, view);
   }
 
