@@ -177,6 +177,28 @@ describe('a body that is wrong', () => {
       expect([id, status, body['kind']]).toEqual([id, 404, expect.stringMatching(/NotFound/)]);
     }
   });
+
+  it('to a run that is another’s is told what is wrong, the same as for none', async () => {
+    const stranger = await database.createKey({ subject: 'stranger', role: 'worker', agents: ['shout'] });
+    const calls: [string, JsonObject][] = [
+      ['heartbeat', fenceOf(run)],
+      ['publish', { ...fenceOf(run), seq: 1, outputs: [] }],
+      ['finish', { ...fenceOf(run), seq: 1, outcome: { type: 'complete' } }],
+    ];
+    for (const [call, body] of calls) {
+      for (const [runId, token] of [
+        [run.runId, stranger],
+        [`${run.taskId}.y`, key],
+        ['x', key],
+      ] as const) {
+        const { status, body: told } = await post(`runs/${runId}/${call}`, body, token);
+        expect([status, told]).toEqual([
+          404,
+          { error: expect.stringMatching(/^run not found: .*claim/), kind: 'RunNotFound', details: { runId } },
+        ]);
+      }
+    }
+  });
 });
 
 function write(more: JsonObject): JsonObject {

@@ -82,7 +82,18 @@ function errorOn(request: EdgeRequest, error: DomainError): { status: number; bo
     return { status: jsonRpcStatus(error), body: encodeFailure(null, codecToRefuseIn(request).rpcError(error)) };
   }
   if (HTTP_JSON.test(path)) return codecToRefuseIn(request).httpError(error);
-  return path.startsWith('/api/') ? native.httpError(error) : rest.httpError(error);
+  if (!path.startsWith('/api/')) return rest.httpError(error);
+  const [, run] = RUN.exec(path) ?? [];
+  return run !== undefined && error.kind === 'TaskNotFound' ? runNotFound(run) : native.httpError(error);
+}
+
+/** What a worker asks of one of its runs. */
+const RUN = /^\/api\/runs\/([^/]+)\//;
+
+/** A worker knows runs by their ids, and no tasks. The same for a run that is another's as for none. */
+function runNotFound(id: string): { status: number; body: JsonObject } {
+  const error = 'run not found: this key has claimed no such run; give the runId of a claim of its own';
+  return { status: 404, body: { error, kind: 'RunNotFound', details: { runId: decodeURIComponent(id) } } };
 }
 
 /** Writes an error as the answer. */
