@@ -38,8 +38,8 @@ export class RemoteClaims {
 
   /**
    * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first. Nothing is left with a client that has
-   * gone, or that cannot be told what it got. Errors: Forbidden for a caller that is no worker, or asks for agents that are not its own; Overloaded when too
-   * many claims wait, or the server shuts down.
+   * gone, or that cannot be told what it got. Errors: Forbidden for a caller that is no worker, or asks for agents that
+   * are not its own; Overloaded when too many claims wait, or the server shuts down.
    */
   async claim(
     principal: Principal,
