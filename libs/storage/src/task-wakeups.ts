@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RecordedEvent } from '@app/domain';
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { Observable, Subject } from 'rxjs';
+import { config, Observable, Subject } from 'rxjs';
 import type { Database, NamedStatement } from './database.js';
 import { isOverdue } from './unavailable.js';
 
@@ -68,7 +69,16 @@ export class TaskWakeups {
   private looking = false;
   private closed = false;
 
-  constructor(private readonly database: Database) {}
+  constructor(private readonly database: Database) {
+    // What a subscriber throws, RxJS throws again outside of any stack, which ends the process with all that waits in it.
+    // The one place to say otherwise is that of all of RxJS.
+    const logger = new Logger('wakeups');
+    config.onUnhandledError = (error: unknown) =>
+      logger.error({
+        message: 'a subscriber threw, and is told of the next change all the same',
+        stack: error instanceof Error ? error.stack : String(error),
+      });
+  }
 
   /** Names of agents for which work has been queued, here or elsewhere. */
   readonly queued: Observable<string> = this.queuedSubject.asObservable();
