@@ -1,10 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
-import { openDatabase, openStorage } from './open-storage.js';
+import { openDatabase, openStorage, type Storage } from './open-storage.js';
 import { StorageError } from './storage-error.js';
 
 const SECRET = 'the secret of the storage tests, long enough';
@@ -99,4 +100,42 @@ describe('storage without DATABASE_URL', () => {
     await again.close();
     await rm(dataDir, { recursive: true });
   }, 60_000);
+
+  it('starts its Postgres again when that was killed, whoever of its users comes first, and goes on', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'acta-open-'));
+    const embedded = { databaseUrl: null, dataDir, secretKey: null };
+    const users = await Promise.all([1, 2, 3].map(() => openStorage(embedded)));
+    const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
+    const postmaster = async () => parseInt(await readFile(pidFile, 'utf8').catch(() => '0'), 10);
+    const answers = ({ log }: Storage) =>
+      log.head('nobody', 'nothing').then(
+        () => true,
+        () => false,
+      );
+    for (const user of users) await answers(user);
+    for (let round = 0; round < 2; round += 1) {
+      const killed = await postmaster();
+      process.kill(killed, 'SIGKILL');
+      while ((await postmaster()) === killed) await delay(20);
+      for (const user of users) while (!(await answers(user))) await delay(20);
+    }
+    const [first, ...others] = users;
+    await first!.close();
+    expect(await answers(others[0]!)).toBe(true);
+    await Promise.all(others.map((storage) => storage.close()));
+    expect(await postmaster()).toBe(0);
+    await rm(dataDir, { recursive: true });
+  }, 90_000);
+
+  it('can be closed while its Postgres is gone', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'acta-open-'));
+    const storage = await openStorage({ databaseUrl: null, dataDir, secretKey: null });
+    process.kill(parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10), 'SIGKILL');
+    await storage.close();
+    // Whoever opens it next finds it as every crash leaves it.
+    const next = await openStorage({ databaseUrl: null, dataDir, secretKey: null });
+    expect(await next.log.head('nobody', 'nothing')).toBeNull();
+    await next.close();
+    await rm(dataDir, { recursive: true });
+  }, 90_000);
 });

@@ -73,7 +73,7 @@ export async function openDatabase(options: StorageOptions): Promise<Connection>
     const database = new Database(databaseUrl, poolOptions);
     return { database, secret: new ServerSecret(secretKey), embedded: false, close: () => database.close() };
   }
-  const postgres = await openEmbeddedPostgres(dataDir, { log });
+  const postgres = await openEmbeddedPostgres(dataDir, { log, revive: true });
   try {
     const secret = new ServerSecret(secretKey ?? (await new DataDirectory(dataDir).secret()));
     const database = new Database(postgres.connection, poolOptions);

@@ -4,11 +4,13 @@ import { ensureCluster } from './cluster.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { findPlace, type Place } from './place.js';
 import { clearStalePid, isRunning, launch, type Launch, readPostmaster, stop } from './postmaster.js';
-import { type Address, Presence, SUPERUSER } from './presence.js';
+import { type Address, isAbsence, Presence, SUPERUSER } from './presence.js';
 
 const DATABASE = 'acta';
 const POLL_MS = 20;
 const PATIENCE_MS = 60_000;
+/** Between two attempts to come back to a server that is gone, or does not start. */
+const COME_BACK_MS = 250;
 // What Postgres complains about when another postmaster has the cluster.
 const LOST_RACE = /lock file "postmaster.pid" (already exists|is empty)/;
 
@@ -17,6 +19,8 @@ export interface EmbeddedPostgresOptions {
   log?: (line: string) => void;
   /** Postgres settings of a start; a server that runs already keeps its own. */
   settings?: Record<string, string>;
+  /** Starts it again whenever it is gone, for as long as it is open. */
+  revive?: boolean;
 }
 
 export interface EmbeddedPostgres {
@@ -28,6 +32,8 @@ export interface EmbeddedPostgres {
   started: boolean;
   /** Stops Postgres, unless another process has it open. */
   close(): Promise<void>;
+  /** Leaves it running, for whoever comes next. */
+  leave(): Promise<void>;
 }
 
 /**
@@ -40,21 +46,62 @@ export async function openEmbeddedPostgres(
   dataDir: string,
   options: EmbeddedPostgresOptions = {},
 ): Promise<EmbeddedPostgres> {
-  const { log = () => undefined, settings = {} } = options;
+  const { log = () => undefined, settings = {}, revive = false } = options;
   const place = await findPlace(dataDir, log);
-  const { address, presence, started } = await adoptOrStart(place, settings);
+  const stopPostgres = () => stop(place, () => binariesFor(place));
+  const { address, presence, started } = await withDatabase(() => adoptOrStart(place, settings), stopPostgres);
+  // Sockets stay where they are, and connections that are made later find them there; a port has to be asked for.
+  const same = process.platform === 'win32' ? { ...settings, port: String(address.port) } : settings;
+  const leave = stay(presence, async (wanted) =>
+    revive ? (await adoptOrStart(place, same, wanted)).presence : (await Presence.join(address)).presence,
+  );
   let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= presence.leave(() => stop(place, () => binariesFor(place))));
-  try {
-    await presence.createDatabase(DATABASE);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  presence.letGo();
+  const close = (end = stopPostgres): Promise<void> => (closing ??= leave(end));
   log(started ? `Postgres started in ${place.cluster}.` : `Postgres runs already in ${place.cluster}.`);
   const connection = { ...address, user: SUPERUSER, database: DATABASE, ssl: false as const };
-  return { connection, url: connectionUrl(address), started, close };
+  return { connection, url: connectionUrl(address), started, close: () => close(), leave: () => close(nothing) };
+}
+
+/** Once more when the server goes away meanwhile, as it does for a moment when one of its processes was killed. */
+async function withDatabase(adopt: () => Promise<Adopted>, stopPostgres: () => Promise<void>): Promise<Adopted> {
+  for (;;) {
+    const adopted = await adopt();
+    try {
+      await adopted.presence.createDatabase(DATABASE);
+      return adopted;
+    } catch (error) {
+      await adopted.presence.leave(stopPostgres);
+      if (!isAbsence(error)) throw error;
+    }
+  }
+}
+
+const nothing = async (): Promise<void> => undefined;
+
+/**
+ * Comes back whenever the session ends: the server ends all of them when one of its processes is killed (out of memory,
+ * say) and goes on, and with a server that is killed itself they break. Gives what ends this, and the session with it.
+ */
+function stay(
+  present: Presence,
+  comeBack: (wanted: () => boolean) => Promise<Presence | undefined>,
+): (stop: () => Promise<void>) => Promise<void> {
+  let presence: Promise<Presence | undefined> = Promise.resolve(present);
+  let leaving = false;
+  const staying = async () => {
+    while (!leaving) {
+      const session = await presence;
+      session?.letGo();
+      await session?.ended;
+      await delay(COME_BACK_MS, undefined, { ref: false });
+      if (!leaving) presence = comeBack(() => !leaving).catch(() => undefined);
+    }
+  };
+  void staying();
+  return async (stop) => {
+    leaving = true;
+    await (await presence)?.leave(stop);
+  };
 }
 
 interface Adopted {
@@ -64,7 +111,7 @@ interface Adopted {
 }
 
 // One loop for all orders of events: another start may win at any point, and another process's stop may come in between.
-async function adoptOrStart(place: Place, settings: Record<string, string>): Promise<Adopted> {
+async function adoptOrStart(place: Place, settings: Record<string, string>, wanted = () => true): Promise<Adopted> {
   let launched: Launch | undefined;
   let deadline = Date.now() + PATIENCE_MS;
   for (;;) {
@@ -74,6 +121,7 @@ async function adoptOrStart(place: Place, settings: Record<string, string>): Pro
     if (address && answer?.presence) {
       return { address, presence: answer.presence, started: postmaster?.pid === launched?.pid };
     }
+    if (!launched && !wanted()) throw new EmbeddedPostgresError('The embedded Postgres is not wanted any more.');
     if (!postmaster || !(await isRunning(postmaster))) {
       const failure = await launched?.failure();
       if (failure !== undefined && !LOST_RACE.test(failure)) {

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { EmbeddedPostgresError, hasCode } from './embedded-postgres-error.js';
 
 export const SUPERUSER = 'acta';
-const REJOIN_MS = 250;
+/** For the answers at the end, which a server that is stopped does not give. */
+const FAREWELL_MS = 5_000;
 // 'ACTA' in ASCII; the second number tells the two locks apart.
 const SPACE = 0x41435441;
 const USERS = 1;
@@ -24,19 +24,17 @@ export interface Address {
  * and whoever arrives after that waits, until the server is gone.
  */
 export class Presence {
-  private left = false;
+  /** Resolves once the session is over: left, or ended by a server that was killed or lost one of its processes. */
+  readonly ended: Promise<void>;
 
-  private constructor(
-    private readonly address: Address,
-    private client: pg.Client,
-  ) {
-    this.watch();
+  private constructor(private readonly client: pg.Client) {
+    this.ended = new Promise((resolve) => client.once('end', resolve));
   }
 
   /** Resolves to why not where no server answers (yet). */
   static async join(address: Address): Promise<{ presence?: Presence; absent?: string }> {
     try {
-      return { presence: new Presence(address, await enter(address)) };
+      return { presence: new Presence(await enter(address)) };
     } catch (error) {
       return { absent: reasonOfAbsence(error) };
     }
@@ -61,7 +59,6 @@ export class Presence {
 
   /** Stops using the server, by calling `stop` when nobody else uses it. */
   async leave(stop: () => Promise<void>): Promise<void> {
-    this.left = true;
     keepAlive(this.client, true);
     try {
       if (await this.isLast()) await stop();
@@ -71,37 +68,15 @@ export class Presence {
   }
 
   private async isLast(): Promise<boolean> {
+    const ask = <Row extends pg.QueryResultRow>(text: string) =>
+      this.client.query<Row>({ text, values: [SPACE, USERS], query_timeout: FAREWELL_MS } as pg.QueryConfig);
     try {
-      await this.client.query('SELECT pg_advisory_unlock_shared($1, $2)', [SPACE, USERS]);
-      const { rows } = await this.client.query<{ last: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS last', [
-        SPACE,
-        USERS,
-      ]);
+      await ask('SELECT pg_advisory_unlock_shared($1, $2)');
+      const { rows } = await ask<{ last: boolean }>('SELECT pg_try_advisory_lock($1, $2) AS last');
       return rows[0]?.last ?? false;
     } catch {
-      // The session broke because the server is gone; nothing is left to stop.
+      // The session broke because the server is gone, and nothing is left to stop; or the server does not answer.
       return false;
-    }
-  }
-
-  // The server ends all sessions when one of its processes is killed (out of memory, say), and goes on.
-  private watch(): void {
-    const { client } = this;
-    client.once('end', () => {
-      if (!this.left) void this.rejoin();
-    });
-  }
-
-  private async rejoin(): Promise<void> {
-    while (!this.left) {
-      await delay(REJOIN_MS, undefined, { ref: false });
-      const client = await enter(this.address).catch(() => undefined);
-      if (!client) continue;
-      this.client = client;
-      this.watch();
-      if (this.left) await client.end();
-      else this.letGo();
-      return;
     }
   }
 }
@@ -134,9 +109,14 @@ function keepAlive(client: pg.Client, keep: boolean): void {
   else connection.unref();
 }
 
-function reasonOfAbsence(error: unknown): string {
-  const { message, code } = error as Error & { code?: string };
+/** Whether no server answered, or none does any more. */
+export function isAbsence(error: unknown): boolean {
   // Without a code: pg's own words for a connection that broke or took too long.
-  if (code === undefined || hasCode(error, ...NOT_THERE)) return message;
+  return (error as { code?: string }).code === undefined || hasCode(error, ...NOT_THERE);
+}
+
+function reasonOfAbsence(error: unknown): string {
+  const { message } = error as Error;
+  if (isAbsence(error)) return message;
   throw new EmbeddedPostgresError(`The embedded Postgres refused the connection (${message}).`, { cause: error });
 }
