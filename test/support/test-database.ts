@@ -58,10 +58,11 @@ async function serverUrl(): Promise<string> {
   const known = await readFile(file, 'utf8').catch(() => undefined);
   if (known !== undefined) return known;
   // Each further test finds it running, and the global teardown stops it.
-  const { url, leave } = await openEmbeddedPostgres(ACTA_TEST_DATA_DIR, {
+  const postgres = await openEmbeddedPostgres(ACTA_TEST_DATA_DIR, {
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
-  await leave();
+  const { url } = postgres;
+  await postgres.leave();
   // Several may come here at once, also in one process: each writes a file of its own.
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, url);

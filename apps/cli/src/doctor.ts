@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, lstat, mkdtemp, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type Config, readConfig } from '@app/config';
 import { type Connection, type Database, openDatabase, pendingMigrations } from '@app/storage';
 
@@ -65,7 +65,10 @@ async function dataDirectory({ dataDir, databaseUrl, token }: Config): Promise<[
     throw new Error(`${dataDir} is no folder: remove it, or set ACTA_DATA_DIR to another place`);
   }
   if (there === null) {
-    await usable(dirname(dataDir));
+    if ((await lstat(dataDir).catch(() => null)) !== null) {
+      throw new Error(`${dataDir} is a link to what is not there: make that, or set ACTA_DATA_DIR to another place`);
+    }
+    await makeable(dataDir);
     return [null, `${dataDir} was not there, and can be made`];
   }
   await usable(dataDir);
@@ -73,6 +76,15 @@ async function dataDirectory({ dataDir, databaseUrl, token }: Config): Promise<[
     throw new Error(`${dataDir} is open to other accounts, and holds secrets: run chmod 700 on it`);
   }
   return [null, dataDir];
+}
+
+/** Below the first folder that is there. Some take none though their rights say otherwise, such as /proc. */
+async function makeable(folder: string): Promise<void> {
+  let above = dirname(folder);
+  while (above !== dirname(above) && (await stat(above).catch(() => null)) === null) above = dirname(above);
+  await mkdtemp(join(above, '.acta-doctor-')).then(rmdir, () => {
+    throw new Error(`${folder} cannot be made: give access to ${above}, or set ACTA_DATA_DIR to another place`);
+  });
 }
 
 async function usable(folder: string): Promise<void> {

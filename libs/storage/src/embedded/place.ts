@@ -14,9 +14,10 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { type Account, accountFor, canEnter, isRoot } from './account.js';
 import { EmbeddedPostgresError, hasCode } from './embedded-postgres-error.js';
+import { makeFolder } from './make-folder.js';
 
 /** Where the embedded Postgres of one data directory keeps its things. */
 export interface Place {
@@ -90,8 +91,7 @@ async function isPrivate(directory: string, account?: Account): Promise<boolean>
 // A folder that holds other things as well is left as it is: its mode and owner are not Acta's to change.
 async function claim(path: string): Promise<string> {
   try {
-    await mkdir(dirname(path), { recursive: true });
-    await mkdir(path, { mode: 0o700, recursive: true });
+    await makeFolder(path, 0o700);
     const dataDir = await realpath(path);
     const entries = await readdir(dataDir);
     if (basename(dataDir) === '.acta' || entries.length === 0) {
@@ -103,7 +103,7 @@ async function claim(path: string): Promise<string> {
     }
     return dataDir;
   } catch (error) {
-    if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST')) throw error;
+    if (error instanceof EmbeddedPostgresError) throw error;
     throw new EmbeddedPostgresError(
       `The data directory ${path} cannot be used by this user (${(error as Error).message}): set ACTA_DATA_DIR to another one.`,
     );
