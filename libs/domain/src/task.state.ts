@@ -46,6 +46,8 @@ export interface TaskState {
   /** Version of the event whose message is the status message, if any. */
   readonly statusMessage: number | null;
   readonly createdAt: string;
+  /** When the current turn came into the queue; absent in the first, which came with the task. */
+  readonly queuedAt?: string;
   /** When the last event was recorded. */
   readonly recordedAt: string;
   readonly version: number;
@@ -120,7 +122,12 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
   const wrote = (seq: number, change: Partial<Run> = {}): Run | null =>
     state.run === null ? null : { ...state.run, seq, ...change };
   /** The task is handed out for execution once more: who held it before is fenced. */
-  const dispatched = { dispatcherGeneration: state.dispatcherGeneration + 1, notBefore: null, attempts: 0 };
+  const dispatched = {
+    dispatcherGeneration: state.dispatcherGeneration + 1,
+    notBefore: null,
+    attempts: 0,
+    queuedAt: recordedAt,
+  };
 
   switch (event.type) {
     case 'MessageAccepted': {

@@ -47,6 +47,22 @@ describe('a claim', () => {
     expect(ids.length + rest.length).toBe(5);
   });
 
+  it('gives a new turn of an old task after what was queued before it, and a run that was lost before what came later', async () => {
+    const old = await replica.submit(alice, 'old');
+    const [first] = await claim();
+    const message = { parts: [{ text: 'what?' }] };
+    await replica.remote.finish(worker, first!.runId, { ...first!, seq: 1 }, { type: 'requireInput', message });
+    const younger = await replica.submit(alice, 'younger');
+    await replica.submit(alice, 'that', { taskId: old });
+    const [second] = await claim();
+    expect(second).toMatchObject({ taskId: younger });
+    const youngest = await replica.submit(alice, 'youngest');
+    await replica.remote.finish(worker, second!.runId, { ...second!, seq: 1 }, { type: 'release' });
+    const order = [];
+    for (let n = 0; n < 3; n += 1) order.push(...(await claim()));
+    expect(order.map(({ taskId }) => taskId)).toEqual([younger, old, youngest]);
+  });
+
   it('that waits is answered as soon as work comes, from this process or another', async () => {
     const other = await acta.replica({ agents: [remote], concurrency: 0 });
     for (const from of [replica, other]) {

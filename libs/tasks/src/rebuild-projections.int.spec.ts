@@ -113,6 +113,12 @@ async function tasksOfEveryKind(): Promise<void> {
   await write('working', [published('started'), { type: 'status', message: said('half way') }]);
   await working('asking');
   await write('asking', [published('kept'), { type: 'input-required', message: said('what?') }]);
+  await working('in its second turn');
+  await write('in its second turn', [{ type: 'input-required', message: said('what?') }]);
+  await apply('in its second turn', { type: 'AddMessage', message: aMessage('that') });
+  await working('resumed');
+  await write('resumed', [{ type: 'auth-required', message: said('who?') }]);
+  await apply('resumed', { type: 'ResumeTask' });
   await working('completed');
   for (let seq = 1; seq <= MANY; seq += 1) await write('completed', [published(`${seq}`, seq > 1)], seq);
   await write('completed', [published('anew'), published('more', true), { type: 'complete' }], MANY + 1);

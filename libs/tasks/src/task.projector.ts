@@ -34,7 +34,8 @@ function queueRow(state: TaskState): ReadModelRows['queue'] {
     dispatcherGeneration: state.dispatcherGeneration,
     leaseGeneration: state.leaseGeneration,
     attempts: state.attempts,
-    queuedAt: state.createdAt,
+    // Of the turn, and not of its retries: what was lost keeps its place.
+    queuedAt: state.queuedAt ?? state.createdAt,
     notBefore: state.notBefore,
     runId: run?.id ?? null,
     worker: run?.worker ?? null,
