@@ -1,6 +1,5 @@
 import { activeRun, type RetryPolicy, retryAt, SYSTEM_ACTOR, type TaskCommand } from '@app/domain';
 import { freshCommand, type TaskStreams } from '@app/tasks';
-import { databaseTime } from './database-time.js';
 import type { LockedTask, RunQueue } from './run-queue.js';
 
 const BATCH = 50;
@@ -50,6 +49,7 @@ export class LeaseReaper {
       const run = activeRun(head.state);
       if (run === null) return null;
       const policy = this.retryPolicy(head.state.agent);
+      const { attempts } = head.state;
       const { id: runId, leaseGeneration } = run;
       return {
         type: 'LoseRun',
@@ -57,7 +57,8 @@ export class LeaseReaper {
         reason: 'lease-expired',
         retry: {
           maxAttempts: policy.attempts,
-          notBefore: retryAt(now, head.state.attempts, policy, this.random()),
+          // The lease was a wait of its own: another worker takes over at once, and backs off only from what it loses again.
+          notBefore: attempts < 2 ? new Date(now).toISOString() : retryAt(now, attempts - 1, policy, this.random()),
         },
       };
     });
@@ -78,7 +79,7 @@ export class LeaseReaper {
     const { database } = this.streams.log;
     const done = await database.transaction(async (executor) => {
       const tasks = await this.queue[due](BATCH, executor);
-      const now = tasks.length === 0 ? 0 : await databaseTime(database, executor);
+      const now = tasks.length === 0 ? 0 : await database.now(executor);
       const appended = [];
       for (const task of tasks) {
         const what = command(task, now);

@@ -12,7 +12,6 @@ import {
 import type { NamedStatement, ServerSecret, StoredEvent, StreamHead } from '@app/storage';
 import type { TaskReader, TaskStreams } from '@app/tasks';
 import type { Agents } from './agents.js';
-import { databaseTime } from './database-time.js';
 import { RemoteClaims } from './remote-claims.js';
 import {
   outcomeOf,
@@ -96,7 +95,7 @@ export class RemoteRuns {
 
   /** Records the outcome of the turn. Errors: as `publish`. */
   async finish(principal: Principal, runId: string, write: RemoteWrite, outcome: RemoteOutcome): Promise<RemoteAnswer> {
-    const now = outcome.type === 'retry' ? await databaseTime(this.streams.log.database) : 0;
+    const now = outcome.type === 'retry' ? await this.streams.log.database.now() : 0;
     return this.record(principal, runId, write, (state) => [
       outcomeOf(outcome, runId, write.seq, state.attempts, this.agents.retryOf(state.agent), now),
     ]);

@@ -15,7 +15,6 @@ import {
 import { isUnavailable, type ServerSecret, type StreamHead } from '@app/storage';
 import type { TaskReader, TaskStreams } from '@app/tasks';
 import { type Agent, type AgentContext, type ArtifactInput, CancelRequested, type Saying } from './agent.contract.js';
-import { databaseTime } from './database-time.js';
 import { MessageInbox } from './message-inbox.js';
 import { RunWriter } from './run-writer.js';
 
@@ -275,7 +274,7 @@ export class Run {
   }
 
   private databaseTime(): Promise<number> {
-    return this.whileHeld(() => databaseTime(this.services.streams.log.database));
+    return this.whileHeld(() => this.services.streams.log.database.now());
   }
 
   private artifact(input: ArtifactInput): RunOutput {

@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { CancelPolicy } from '@app/tasks';
 import { Acta, anAgent, type Replica } from '../../../test/support/acta.js';
-import { ScriptedAgent, untilAborted } from '../../../test/support/scripted-agent.js';
+import { Gate, ScriptedAgent, untilAborted } from '../../../test/support/scripted-agent.js';
 import { aMember, aWorker } from '../../../test/support/tasks.js';
 
 const HOUR_MS = 3_600_000;
 const BACKOFF_MS = 60_000;
+const GRACE_MS = 60_000;
 
 const alice = aMember('alice');
 const worker = aWorker('worker');
@@ -13,9 +15,12 @@ agent.on('retries', (ctx) => {
   if (ctx.attempt === 1) throw Object.assign(new Error('busy'), { retryable: true });
 });
 agent.on('is lost', untilAborted);
+agent.on('hears of it', () => ends.opened);
+let ends: Gate;
 let acta: Acta;
 beforeEach(async () => {
   acta = await Acta.open();
+  ends = new Gate();
 });
 afterEach(async () => {
   jest.restoreAllMocks();
@@ -44,6 +49,7 @@ describe.each([
     replica = await acta.replica({
       agents: [agent.definition, anAgent(undefined)],
       now: () => new Date(skewed()),
+      cancel: new CancelPolicy('fence', GRACE_MS),
       retry: { attempts: 3, backoffMs: BACKOFF_MS },
     });
   });
@@ -60,12 +66,14 @@ describe.each([
       },
     ],
     [
-      'of a run that was lost',
+      'of a run that was lost again',
       async () => {
         const taskId = await replica.submit(alice, 'is lost');
-        await replica.until(alice.tenantId, taskId, ({ run }) => run !== null);
-        await acta.sql(`update run_queue set lease_expires_at = clock_timestamp() where task_id = $1`, [taskId]);
-        await replica.reaper.sweep();
+        for (const attempt of [1, 2]) {
+          await replica.until(alice.tenantId, taskId, ({ run }) => run?.attempt === attempt);
+          await acta.sql(`update run_queue set lease_expires_at = clock_timestamp() where task_id = $1`, [taskId]);
+          await replica.reaper.sweep();
+        }
         return taskId;
       },
     ],
@@ -78,6 +86,22 @@ describe.each([
     expect(due).toBeGreaterThanOrEqual(before + BACKOFF_MS / 2);
     expect(due).toBeLessThanOrEqual((await now()) + BACKOFF_MS);
     expect(await replica.queue.waiting(['scripted', 'tester'], 10, replica.database.pool)).toEqual([]);
+  });
+
+  it('lets a cancel wait its grace, no more and no less', async () => {
+    const taskId = await replica.submit(alice, 'hears of it');
+    await replica.until(alice.tenantId, taskId, ({ run }) => run !== null);
+    const before = await now();
+    const canceling = replica.cancel(alice, taskId);
+    const { cancelDeadline } = await replica.until(alice.tenantId, taskId, (state) => state.cancelDeadline !== null);
+    const due = Date.parse(cancelDeadline!);
+    expect(due).toBeGreaterThanOrEqual(before + GRACE_MS);
+    expect(due).toBeLessThanOrEqual((await now()) + GRACE_MS);
+    // Any replica's: none of them ends the task before that.
+    await replica.reaper.sweep();
+    expect((await replica.get(alice, taskId)).state.status).toBe('working');
+    ends.open();
+    expect((await canceling).state.status).toBe('canceled');
   });
 
   it('holds its runs by the lease that the database keeps', async () => {

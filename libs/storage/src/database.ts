@@ -37,6 +37,8 @@ export interface StatementCounts {
  */
 const PLANNING = 'set random_page_cost = 1.1; set max_parallel_workers_per_gather = 0';
 
+const NOW: NamedStatement = { name: 'now', text: 'select clock_timestamp() as now' };
+
 /** The connections of this process to the one database. */
 export class Database {
   readonly pool: pg.Pool;
@@ -85,6 +87,15 @@ export class Database {
     this.counts.statements += 1;
     const result = await executor.query<Row>({ ...statement, values: values as unknown[] });
     return result.rows;
+  }
+
+  /**
+   * Now, in milliseconds, by the clock that says when a retry or a cancel is due. That of this process may be hours off.
+   * One round trip.
+   */
+  async now(executor?: Executor): Promise<number> {
+    const [row] = await this.run<{ now: Date }>(NOW, [], executor);
+    return row!.now.getTime();
   }
 
   async transaction<T>(work: (executor: Executor) => Promise<T>): Promise<T> {

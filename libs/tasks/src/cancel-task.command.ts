@@ -67,7 +67,9 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
       }
       await this.access.note(principal, 'TaskCanceled', taskId, state);
       activeOnArrival = !isTerminal(state.status);
-      const deadline = new Date(Date.now() + this.policy.graceMs).toISOString();
+      // By the database's clock, as the reaper of any replica will ask it: that of this process may be hours off.
+      const now = await this.streams.log.database.now();
+      const deadline = new Date(now + this.policy.graceMs).toISOString();
       const { protocolVersion, holder } = options;
       const applied = await this.streams.apply(
         {
@@ -80,7 +82,7 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
       );
       if (applied.outcome !== 'applied') throw new Error('a cancel has no receipt');
       follower.startAt(applied);
-      await this.untilEnd(follower, tenantId, taskId);
+      await this.untilEnd(follower, tenantId, taskId, now);
       const view = await follower.view();
       if (view === null) throw taskNotFound(taskId);
       const idle = activeOnArrival && activeRun(state) === null;
@@ -100,10 +102,10 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
   }
 
   /** Waits for the holder until the deadline, then ends the task over its head, as any replica's reaper would. */
-  private async untilEnd(follower: TaskFollower, tenantId: string, taskId: string): Promise<void> {
+  private async untilEnd(follower: TaskFollower, tenantId: string, taskId: string, now: number): Promise<void> {
     const deadline = follower.current.cancelDeadline;
     if (deadline === null) return;
-    const wait = Math.max(0, Date.parse(deadline) - Date.now());
+    const wait = Math.max(0, Date.parse(deadline) - now);
     const timer = setTimeout(() => {
       const envelope = { ...this.envelope(tenantId, taskId), actor: SYSTEM_ACTOR };
       this.streams.apply(envelope, { type: 'EnforceCancel', now: deadline }).catch(() => undefined);
