@@ -11,6 +11,7 @@ import { agentPaths } from './edge/agent-paths.js';
 import type { EdgeRequest } from './edge/caller.js';
 import { domainErrorOf, ErrorFilter } from './edge/error.filter.js';
 import { guardEdge } from './edge/http-edge.js';
+import { Routes } from './edge/routes.js';
 import { StorableIds } from './edge/storable-ids.pipe.js';
 import { answerOn } from './edge/surfaces.js';
 import { Metrics } from './operations/metrics.js';
@@ -53,7 +54,9 @@ export async function startServer(config: Config): Promise<RunningServer> {
     );
     app.get(Metrics).observe(app.getHttpAdapter().getInstance());
     guardEdge(app.getHttpAdapter().getInstance(), app.get(Authenticator), config);
-    app.useGlobalFilters(new ErrorFilter());
+    const routes = new Routes();
+    routes.observe(app.getHttpAdapter().getInstance());
+    app.useGlobalFilters(new ErrorFilter(routes));
     app.useGlobalPipes(new StorableIds());
     const http = app.getHttpServer();
     http.maxConnections = MAX_CONNECTIONS;

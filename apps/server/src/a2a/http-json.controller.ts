@@ -3,7 +3,7 @@ import { All, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { bytesOf, type EdgeRequest } from '../edge/caller.js';
 import { SseStreams } from '../edge/sse-streams.js';
-import { answerTypeOf, codecOf, httpJsonPathOf } from '../edge/surfaces.js';
+import { answerTypeOf, codecOf, httpRouteOf } from '../edge/surfaces.js';
 import { callerOf, encoded } from './a2a-caller.js';
 import { A2aOperations, isStream } from './a2a-operations.js';
 
@@ -18,7 +18,7 @@ export class HttpJsonController {
   @All('*')
   async serve(@Req() request: EdgeRequest, @Res() reply: FastifyReply): Promise<void> {
     const codec = codecOf(request);
-    const { method, decode } = codec.http.route(request.method, httpJsonPathOf(request));
+    const { method, decode } = httpRouteOf(codec, request);
     const decoded = decode(request.query as Record<string, string | string[]>, bytesOf(request));
     const caller = callerOf(codec, this.operations.extensionsOf, request, reply);
     if (isStream(method.operation)) {

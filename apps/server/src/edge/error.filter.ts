@@ -1,30 +1,35 @@
 import { DomainError } from '@app/domain';
 import { isUnavailable } from '@app/storage';
 import { asDomainError } from '@app/wire';
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+  NotFoundException,
+} from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { ClientGone, type EdgeRequest } from './caller.js';
-import { answerOn, surfaceOf } from './surfaces.js';
+import type { Routes } from './routes.js';
+import { answerOn } from './surfaces.js';
 
 /** Writes whatever a controller throws as the surface that was asked writes its errors. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('http');
 
+  constructor(private readonly routes: Routes) {}
+
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<EdgeRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    const error = refusalOf(this.logger, thrown, request);
-    answerOn(
-      request,
-      reply,
-      error.kind === 'MethodNotFound' && surfaceOf(request) === 'a2a-json-rpc' ? POST_ONLY : error,
-    );
+    // Nest's own, of a request that no controller takes.
+    const stray = thrown instanceof NotFoundException;
+    const error = stray ? this.routes.nothingAt(request.method, request.url) : refusalOf(this.logger, thrown, request);
+    answerOn(request, reply, error);
   }
 }
-
-/** JSON-RPC is one path and one verb. */
-const POST_ONLY = new DomainError('MethodNotAllowed', 'this path takes POST alone', { allow: 'POST' });
 
 /** The error to answer with. The log has what the client is not told; never what was in the request. */
 export function refusalOf(logger: Logger, thrown: unknown, request: { id: unknown }): DomainError {
@@ -36,7 +41,7 @@ export function refusalOf(logger: Logger, thrown: unknown, request: { id: unknow
   return error;
 }
 
-/** Nest throws for routes that do not exist, Fastify for requests that it cannot read; both have a status. */
+/** Nest throws what has a status, and so does Fastify for requests that it cannot read. */
 export function domainErrorOf(thrown: unknown): DomainError {
   if (thrown instanceof DomainError) return thrown;
   if (isUnavailable(thrown)) {
@@ -45,8 +50,11 @@ export function domainErrorOf(thrown: unknown): DomainError {
       retryAfterSeconds: 1,
     });
   }
-  const status = thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: number }).statusCode;
-  if (status === 404) return new DomainError('MethodNotFound', 'there is nothing at this path', { method: '' });
+  if ((thrown as { code?: unknown } | undefined)?.code === 'FST_ERR_BAD_URL') {
+    return new DomainError('InvalidRequest', 'the path cannot be read: percent-encode it, as UTF-8', {});
+  }
+  const status =
+    thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: number } | undefined)?.statusCode;
   if (status === 413) return new DomainError('PayloadTooLarge', 'the body is too large', { limit: 0 });
   if (status === 415) return new DomainError('UnsupportedMediaType', 'unsupported media type', { mediaType: '' });
   if (status !== undefined && status >= 400 && status < 500) {

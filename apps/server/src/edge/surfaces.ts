@@ -34,6 +34,42 @@ export function codecToRefuseIn(request: EdgeRequest): A2aCodec {
   }
 }
 
+/** What to do about a method that a version lacks. Said, and never done: the header alone chooses the version. */
+export function instead(codec: A2aCodec, method: string): string {
+  const other = Object.values(CODECS).find(({ methods }) => methods.has(method));
+  return other === undefined
+    ? `it has ${[...codec.methods.keys()].join(', ')}`
+    : `A2A ${other.version} has it: send A2A-Version: ${other.version}`;
+}
+
+/** What the HTTP+JSON binding is asked. Errors: MethodNotAllowed; MethodNotFound, which says what to do about it. */
+export function httpRouteOf(codec: A2aCodec, request: EdgeRequest): ReturnType<A2aCodec['http']['route']> {
+  const routeIn = ({ http }: A2aCodec) => http.route(request.method, httpJsonPathOf(request));
+  try {
+    return routeIn(codec);
+  } catch (error) {
+    if (!DomainError.is(error, 'MethodNotFound')) throw error;
+    const other = Object.values(CODECS).find((candidate) => candidate !== codec && finds(candidate, routeIn));
+    const elsewhere =
+      other === undefined
+        ? 'below /a2a/v1 there are message:send, message:stream, tasks/{id} and tasks/{id}:cancel, among others'
+        : `A2A ${other.version} has it: send A2A-Version: ${other.version}`;
+    throw new DomainError(
+      'MethodNotFound',
+      `A2A ${codec.version} has nothing at this path; ${elsewhere}`,
+      error.details,
+    );
+  }
+}
+
+function finds(codec: A2aCodec, routeIn: (codec: A2aCodec) => unknown): boolean {
+  try {
+    return routeIn(codec) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Paths that anyone may read: discovery, also of agents that are not there, and probes. */
 const PUBLIC = [/^(\/agents\/[^/]+)?\/\.well-known\//, /^\/health(\/|$)/];
 
@@ -64,7 +100,7 @@ const pathOf = (url: string): string => url.split('?', 1)[0]!;
 const HTTP_JSON = /^\/a2a\/v1(?:\/|$)/;
 
 /** What is asked of the HTTP+JSON binding: the path below its address, percent-encoded as it was sent. */
-export const httpJsonPathOf = (request: { url: string }): string =>
+const httpJsonPathOf = (request: { url: string }): string =>
   pathOf(request.url).replace(HTTP_JSON, '').replace(/\/$/, '');
 
 /** Media types that a request's body may have. */
@@ -81,10 +117,22 @@ function errorOn(request: EdgeRequest, error: DomainError): { status: number; bo
   if (path === '/a2a' || path === '/a2a/') {
     return { status: jsonRpcStatus(error), body: encodeFailure(null, codecToRefuseIn(request).rpcError(error)) };
   }
-  if (HTTP_JSON.test(path)) return codecToRefuseIn(request).httpError(error);
+  if (HTTP_JSON.test(path)) return codecToRefuseIn(request).httpError(withVersionRead(request, error));
   if (!path.startsWith('/api/')) return rest.httpError(error);
   const [, run] = RUN.exec(path) ?? [];
   return run !== undefined && error.kind === 'TaskNotFound' ? runNotFound(run) : native.httpError(error);
+}
+
+/** Both versions have the same paths here, so that a body of 1.0 without the header seems to lack what it has. */
+function withVersionRead(request: EdgeRequest, error: DomainError): DomainError {
+  const silent = (request.headers['a2a-version'] ?? '') === '';
+  if (!silent || !DomainError.is(error, 'InvalidParameters')) return error;
+  const { version } = codecToRefuseIn(request);
+  return new DomainError(
+    error.kind,
+    `${error.message} (read as A2A ${version}, as no A2A-Version came)`,
+    error.details,
+  );
 }
 
 /** What a worker asks of one of its runs. */

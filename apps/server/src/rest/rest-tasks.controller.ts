@@ -64,7 +64,7 @@ function idempotencyKey(request: EdgeRequest): string | undefined {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,256}$/.test(key)) {
-    throw invalidField('Idempotency-Key', 'must be 1 to 256 printable characters');
+    throw invalidField('Idempotency-Key', 'must be 1 to 256 printable ASCII characters without spaces');
   }
   return key;
 }
