@@ -138,7 +138,7 @@ export class Authenticator {
   private async verify(token: string): Promise<Verified> {
     if (this.oidc !== null && token.split('.').length === 3) return this.oidc.verify(token);
     const key = await this.options.apiKeys.find(token);
-    if (key === null) throw new Refusal('the bearer token is not known', 'guess');
+    if (key === null) throw new Refusal('the bearer token is not known here: send one of this server, whole', 'guess');
     if (key.revokedAt !== null) throw new Refusal('the API key has been revoked', 'genuine');
     const { tenantId, subject, role, expiresAt } = key;
     const principal = { tenantId, subject, role, rings: Object.freeze(key.rings), agents: Object.freeze(key.agents) };

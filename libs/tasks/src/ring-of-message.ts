@@ -17,7 +17,9 @@ export function ringOf(principal: Principal, message: Message, fallback?: string
   for (const { field, ring } of named) {
     if (typeof ring !== 'string') throw invalidField(field, 'must be a string');
     if (ring !== named[0]!.ring) throw invalidField(field, `differs from ${named[0]!.field}`);
-    if (!principal.rings.includes(ring)) throw invalidField(field, 'is not a ring of the caller');
+    if (!principal.rings.includes(ring)) {
+      throw invalidField(field, `is not a ring of the caller, whose first is "${principal.rings[0] ?? ''}"`);
+    }
   }
   const ring = (named[0]?.ring as string | undefined) ?? fallback ?? principal.rings[0];
   if (ring === undefined) throw invalidField('message.metadata.ring', 'the caller is in no ring');
