@@ -2,18 +2,24 @@ import { RemoteRuns } from '@app/execution';
 import { native, readJson } from '@app/wire';
 import { Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { CallerRecheck } from '../edge/caller-recheck.js';
 import { bytesOf, type EdgeRequest, principalOf, whileConnected } from '../edge/caller.js';
 
 /** Remote workers, in any language: claim a run, keep it, say what the agent does, finish. */
 @Controller('api')
 export class WorkersController {
-  constructor(private readonly runs: RemoteRuns) {}
+  constructor(
+    private readonly runs: RemoteRuns,
+    private readonly recheck: CallerRecheck,
+  ) {}
 
   @Post('workers/claim')
   @HttpCode(200)
   async claim(@Req() request: EdgeRequest, @Res({ passthrough: true }) reply: FastifyReply) {
     const wanted = native.decodeClaim(objectOf(request));
-    return { runs: await this.runs.claim(principalOf(request), wanted, whileConnected(reply)) };
+    const { authorization } = request.headers;
+    const claim = (signal: AbortSignal) => this.runs.claim(principalOf(request), wanted, signal);
+    return { runs: await this.recheck.during({ authorization }, whileConnected(reply), claim) };
   }
 
   @Post('runs/:id/heartbeat')

@@ -5,13 +5,21 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 /** How long an answer may outlive its credential. */
 const RECHECK_MS = 5_000;
 
-/** An answer that takes its time: whose credential it was asked with, and of which task it tells. */
-export interface LongAnswer {
-  readonly authorization: string | undefined;
-  readonly task: { readonly taskId: string; readonly tenantId: string; readonly owner: string; readonly ring: string };
+/** What a caller may be told of as long as it sees it. */
+export interface ToldTask {
+  readonly taskId: string;
+  readonly tenantId: string;
+  readonly owner: string;
+  readonly ring: string;
 }
 
-/** Streams and sends that wait: asks again and again whether their callers may still have what comes. */
+/** An answer that takes its time: with which credential it was asked for, and of which task it tells, if of one. */
+export interface LongAnswer {
+  readonly authorization: string | undefined;
+  readonly task?: ToldTask;
+}
+
+/** Streams, and sends and claims that wait: asks again and again whether their callers may still have what comes. */
 @Injectable()
 export class CallerRecheck implements OnModuleDestroy {
   private readonly watched = new Map<LongAnswer, (why: DomainError) => void>();
@@ -30,10 +38,23 @@ export class CallerRecheck implements OnModuleDestroy {
   async refusalOf({ authorization, task }: LongAnswer): Promise<DomainError | null> {
     try {
       const principal = await this.authenticator.revalidate(authorization);
-      return canSee(principal, task) ? null : taskNotFound(task.taskId);
+      return task === undefined || canSee(principal, task) ? null : taskNotFound(task.taskId);
     } catch (error) {
       // Keys that cannot be looked up now are no reason to refuse.
       return DomainError.is(error, 'Unauthenticated') ? error : null;
+    }
+  }
+
+  /** Does what takes its time; its signal aborts when nobody is left who may have it. Errors: Unauthenticated, TaskNotFound. */
+  async during<T>(answer: LongAnswer, client: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const refused = new AbortController();
+    const unwatch = this.watch(answer, (why) => refused.abort(why));
+    try {
+      const done = await work(AbortSignal.any([client, refused.signal]));
+      refused.signal.throwIfAborted();
+      return done;
+    } finally {
+      unwatch();
     }
   }
 

@@ -2,7 +2,7 @@ import { DomainError, type Principal } from '@app/domain';
 import { sseComment, sseFrame, type SseFrame, sseRetry } from '@app/wire';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { CallerRecheck, type LongAnswer } from './caller-recheck.js';
+import { CallerRecheck, type ToldTask } from './caller-recheck.js';
 import { type EdgeRequest, principalOf, whileConnected } from './caller.js';
 
 /** Proxies commonly cut what is silent for 60 s. */
@@ -13,7 +13,7 @@ const STREAMS = 10_000;
 
 /** What a stream shows, and to whom it may go on being shown. */
 export interface SseSource {
-  readonly task: LongAnswer['task'];
+  readonly task: ToldTask;
   frames(signal: AbortSignal): AsyncIterable<SseFrame>;
 }
 
