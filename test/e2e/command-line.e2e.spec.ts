@@ -155,6 +155,18 @@ describe('beside a server on the embedded database', () => {
       });
       expect(await acta('projections', 'check')).toMatchObject({ code: 0 });
       expect(await actaJson('projections', 'rebuild')).toMatchObject({ differing: 0, damaged: 0 });
+      for (const what of [
+        ['audit', 'verify'],
+        ['projections', 'check'],
+        ['projections', 'rebuild'],
+      ]) {
+        const nope = await acta(...what, '--task', 'nope');
+        expect(nope).toEqual({
+          code: 1,
+          stdout: '',
+          stderr: expect.stringMatching(/^acta: there is no task nope\b.*\n$/),
+        });
+      }
     },
     SLOW_MS,
   );

@@ -1,10 +1,15 @@
 #!/usr/bin/env node
 import 'reflect-metadata';
+import { INTERRUPTED } from './exit.js';
 import { run } from './run.js';
 
-// Whoever reads has seen enough (`acta … | head`).
+// Whoever reads has seen enough (`acta … | head`): what has something to put in order first ends as it does when it is told to.
+let seenEnough = false;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (seenEnough) return;
+  seenEnough = true;
+  if (!process.emit('SIGTERM')) process.exit(0);
 });
-process.exitCode = await run(process.argv.slice(2));
+const code = await run(process.argv.slice(2));
+process.exitCode = seenEnough && code === INTERRUPTED ? 0 : code;

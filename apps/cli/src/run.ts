@@ -1,5 +1,5 @@
 import { DomainError } from '@app/domain';
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { FAILURE, Interrupted, INTERRUPTED, NotWell, WRONG_USAGE } from './exit.js';
 import { createProgram } from './program.js';
 import { harmless } from './terminal.js';
@@ -7,11 +7,23 @@ import { harmless } from './terminal.js';
 /** Runs one command line and gives the exit code. What goes wrong is one sentence on stderr. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
-    await createProgram().parseAsync(args, { from: 'user' });
+    const program = createProgram();
+    await program.parseAsync(namesCommand(program, args) ? args : args.filter((arg) => !HELP.has(arg)), {
+      from: 'user',
+    });
     return Number(process.exitCode ?? 0);
   } catch (error) {
     return exitCodeOf(error);
   }
+}
+
+const HELP = new Set(['--help', '-h']);
+
+/** Asked for help with a command that is not there, Commander would show that of the one above, and be content. */
+function namesCommand(command: Command, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined || name === 'help' || name.startsWith('-') || command.commands.length === 0) return true;
+  const next = command.commands.find((child) => child.name() === name);
+  return next !== undefined && namesCommand(next, rest);
 }
 
 function exitCodeOf(error: unknown): number {

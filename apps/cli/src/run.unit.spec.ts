@@ -18,8 +18,11 @@ it.each(
   [
     [],
     ['bogus'],
+    ['bogus', '--help'],
+    ['help', 'bogus'],
     ['keys'],
     ['keys', 'bogus'],
+    ['keys', 'bogus', '-h'],
     ['keys', 'create'],
     ['keys', 'create', '--subject', 's', '--ring', 'r', '--admin', '--worker'],
     ['keys', 'create', '--subject', 's', '--ring', 'r', '--expires', 'soon'],

@@ -35,6 +35,9 @@ export function projectionsCommand(): Command {
 async function overTasks(what: 'check' | 'rebuild', options: ProjectionOptions): Promise<void> {
   const counts = { tasks: 0, differing: 0, damaged: 0 };
   await withStorage(async (storage, { config, signal }) => {
+    if (options.task !== undefined && !(await isKnown(storage, { tenantId: options.tenant, taskId: options.task }))) {
+      throw new Error(`there is no task ${options.task} of tenant ${options.tenant}`);
+    }
     const projections = new Projections(storage.log, config.leaseMs);
     const progress = new Progress('tasks', await countOf(storage, options), options);
     for await (const task of tasksOf(projections, options)) {
@@ -61,6 +64,19 @@ async function overTasks(what: 'check' | 'rebuild', options: ProjectionOptions):
       : `Rebuilt ${tasks - damaged} tasks, ${differing} of which had other rows before`;
   print(options, counts, [`${outcome}${damaged === 0 ? '' : `; ${damaged} were left alone`}.`]);
   if (damaged > 0 || (what === 'check' && differing > 0)) throw new NotWell();
+}
+
+/** A row without events is damage, and none of either is no task. */
+async function isKnown({ database }: Storage, { tenantId, taskId }: TaskRef): Promise<boolean> {
+  const inTable = (table: 'event' | 'task') =>
+    database.kysely
+      .selectFrom(table)
+      .select('task_id')
+      .where('tenant_id', '=', tenantId)
+      .where('task_id', '=', taskId)
+      .limit(1)
+      .executeTakeFirst();
+  return ((await inTable('event')) ?? (await inTable('task'))) !== undefined;
 }
 
 async function* tasksOf(projections: Projections, { tenant, task }: ProjectionOptions): AsyncGenerator<TaskRef> {
