@@ -134,6 +134,13 @@ it('runs no more of an agent at a time than it takes, while others go on', async
   }
 });
 
+it.each(['demo', 'plain'])('a message sent to %s and again at the root is one task', async (agent) => {
+  const message = { messageId: crypto.randomUUID() };
+  const { id } = await callerOf(agent).send('hello', { message });
+  expect((await callerOf(null).send('hello', { message })).id).toBe(id);
+  expect((await callerOf(agent).send('hello', { message })).id).toBe(id);
+});
+
 it('the same message to two agents is two tasks or a refusal, and never one agent’s answer for the other', async () => {
   const message = { messageId: crypto.randomUUID() };
   await callerOf('demo').send('hello', { message });

@@ -99,7 +99,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     const taskId = once ? taskIdOf(tenantId, subject, message.messageId) : newId();
     const contextId = request.contextId ?? (once ? contextIdOf(tenantId, subject, message.messageId) : newId());
     const envelope = this.envelope(principal, request, taskId, ring, once);
-    return this.accept(envelope, agent, null, (claim) => ({
+    return this.accept(envelope, agent, request.agent, null, (claim) => ({
       type: 'SubmitTask',
       contextId,
       ring,
@@ -123,7 +123,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     const agent = this.agents.find(state.agent) ?? this.agents.defaultAgent;
     const once = agent.idempotency === 'on';
     const envelope = this.envelope(principal, request, taskId, state.ring, once);
-    if (once && receipt !== null) return this.replay(envelope, receipt);
+    if (once && receipt !== null) return this.replay(envelope, receipt, request.agent);
     if (request.contextId !== undefined && request.contextId !== state.contextId) {
       throw invalidField('message.contextId', 'is not the context of the task');
     }
@@ -131,7 +131,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       throw invalidField('message.metadata.ring', `the task is in ring "${state.ring}"`);
     }
     requireAcceptedParts(agent, message);
-    return this.accept(envelope, agent, head, (claim) => ({
+    return this.accept(envelope, agent, request.agent, head, (claim) => ({
       type: 'AddMessage',
       message,
       ...pushOf(request, taskId),
@@ -143,6 +143,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
   private async accept(
     envelope: CommandEnvelope,
     agent: AgentProfile,
+    door: string | undefined,
     head: StreamHead | null,
     command: (claim: { claim?: RunSlot['claim'] }) => Parameters<TaskStreams['apply']>[1],
   ): Promise<SentMessage> {
@@ -150,7 +151,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     const slot = this.slots.reserve(agent.name);
     if (slot === null && head === null) {
       const receipt = await this.admit(envelope);
-      if (receipt !== null) return this.replay(envelope, receipt);
+      if (receipt !== null) return this.replay(envelope, receipt, door);
     }
     const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
     try {
@@ -158,7 +159,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       if (applied.outcome === 'received') {
         slot?.release();
         follower.close();
-        return this.replay(envelope, applied.receipt);
+        return this.replay(envelope, applied.receipt, door);
       }
       follower.startAt(applied);
       if (slot !== null) {
@@ -186,9 +187,11 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     }
   }
 
+  /** At the root a message is the one that was sent at any door; at the door of an agent, one that was sent to that agent. */
   private async replay(
     envelope: CommandEnvelope,
     receipt: { taskId: string; fingerprint: Buffer },
+    door: string | undefined,
   ): Promise<SentMessage> {
     if (!receipt.fingerprint.equals(envelope.fingerprint)) {
       throw invalidField('message.messageId', 'was used before with other content; a new message needs a new id');
@@ -200,6 +203,9 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     try {
       const loaded = await this.streams.log.head(tenantId, taskId);
       if (loaded === null) throw taskNotFound(taskId);
+      if (door !== undefined && loaded.head.state.agent !== door) {
+        throw invalidField('message.messageId', 'was used before with another agent; a new message needs a new id');
+      }
       follower.startAt({ head: loaded.head, events: [] });
       return { taskId, head: loaded.head, follower };
     } catch (error) {
@@ -225,7 +231,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     const { tenantId, subject, role } = principal;
     const { message, contextId, protocolVersion, traceParent } = request;
     // A replay names what the first send named: the ids that the server chose are no part of it.
-    const said = canonicalize({ message, taskId: request.taskId, contextId, ring, agent: request.agent })!;
+    const said = canonicalize({ message, taskId: request.taskId, contextId, ring })!;
     return {
       tenantId,
       taskId,
