@@ -16,9 +16,13 @@ it('keeps every promise through a storm of kills, cuts and restarts', async () =
   expect(violations).toEqual([]);
   expect(tasks).toBeGreaterThan(5);
   expect(Object.keys(faults).length).toBeGreaterThan(2);
-}, 120_000);
+}, 300_000);
 
 it('notices when the fence is gone from the statement that appends', async () => {
-  const { violations } = await storm(cluster, { seed: 3, seconds: 5, breakFence: true });
-  expect(violations).toContainEqual(expect.stringContaining('whose lease had been over'));
-}, 120_000);
+  // What comes too late must meet a lease that is over and a run that nobody has taken back yet: not every storm has it.
+  for (const seed of [3, 4, 5]) {
+    const { violations } = await storm(cluster, { seed, seconds: 5, breakFence: true });
+    if (violations.some((violation) => violation.includes('whose lease had been over'))) return;
+  }
+  throw new Error('three storms without a fence, and no write whose lease had been over was found');
+}, 300_000);

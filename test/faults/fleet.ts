@@ -8,7 +8,7 @@ import { DatabaseProxy } from './database-proxy.js';
 import type { PostgresCluster } from './postgres-cluster.js';
 
 export const LEASE_MS = 1_500;
-const START_MS = 60_000;
+const START_MS = 120_000;
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 const ENVIRONMENT: Environment = {

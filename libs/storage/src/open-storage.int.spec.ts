@@ -33,6 +33,27 @@ async function refusal(databaseUrl: string): Promise<string> {
 }
 
 describe('storage on DATABASE_URL', () => {
+  it('says that the database went away when it does so half-way', async () => {
+    await (await openStorage(options())).close();
+    const client = new pg.Client(testDatabase.url);
+    await client.connect();
+    // Whoever brings the schema up to date waits for this, and is cut off meanwhile.
+    await client.query('begin; lock table kysely_migration_lock in access exclusive mode');
+    const opening = openStorage(options()).catch((error: unknown) => error);
+    for (let cut = 0; cut === 0; await delay(20)) {
+      await client.query('select pg_stat_clear_snapshot()');
+      const { rowCount } = await client.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and wait_event_type = 'Lock'`,
+      );
+      cut = rowCount!;
+    }
+    const error = await opening;
+    await client.end();
+    expect(error).toBeInstanceOf(StorageError);
+    expect((error as Error).message).toMatch(/^The database went away while it was opened \(.+\): start again/);
+  });
+
   it('is ready for work once it is open, whoever of several starters migrates', async () => {
     const client = new pg.Client(testDatabase.url);
     await client.connect();

@@ -7,7 +7,7 @@ import { migrate } from './migrate.js';
 import { ServerSecret } from './secret.js';
 import { StorageError } from './storage-error.js';
 import { TaskWakeups } from './task-wakeups.js';
-import { isOverdue } from './unavailable.js';
+import { isOverdue, isUnavailable } from './unavailable.js';
 
 export interface StorageOptions extends DatabaseOptions {
   /** Null: the embedded Postgres in `dataDir`. */
@@ -59,7 +59,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     return { ...connection, log: new EventLog(database, secret), wakeups, close };
   } catch (error) {
     await close();
-    throw error;
+    if (!isUnavailable(error)) throw error;
+    const { message } = error as Error;
+    throw new StorageError(`The database went away while it was opened (${message}): start again once it answers.`, {
+      cause: error,
+    });
   }
 }
 

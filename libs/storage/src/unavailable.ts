@@ -7,9 +7,9 @@ const NETWORK =
   /^(?:ECONN(?:REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOENT|ENOTFOUND|EAI_AGAIN)$/;
 /** The driver's own words for an answer that did not come in time. It has no code, as those below have none. */
 const OVERDUE = /^Query read timeout/;
-/** And for connections that are gone, or could not be had in time. */
+/** And for connections that are gone, or could not be had in time; the last are Kysely's, of one whose rollback failed. */
 const GONE =
-  /^(?:Connection terminated|Client (?:has encountered|was closed)|timeout (?:expired|exceeded when trying to connect))/;
+  /^(?:Connection terminated|Client (?:has encountered|was closed)|timeout (?:expired|exceeded when trying to connect)|Postgres connection has been discarded)/;
 
 /** Whether this error says that the database could not be asked, and not that it was asked something wrong. */
 export function isUnavailable(error: unknown): boolean {

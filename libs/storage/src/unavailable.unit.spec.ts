@@ -16,6 +16,7 @@ it('tells a database that cannot be asked from one that was asked something wron
   }
   expect(isUnavailable(systemError('EACCES'))).toBe(false);
   expect(isUnavailable(new Error('Connection terminated unexpectedly'))).toBe(true);
+  expect(isUnavailable(new Error('Postgres connection has been discarded'))).toBe(true);
   expect(isUnavailable(new TypeError('x is not a function'))).toBe(false);
   expect(isUnavailable('a string')).toBe(false);
 });
