@@ -232,6 +232,24 @@ describe('webhooks', () => {
       expect(foreign.text.replaceAll(taskId, 'T')).toBe(missing.text.replaceAll('no-such-task', 'T'));
     }
   });
+
+  it('have as long to answer as the server was told', async () => {
+    const silent = await WebhookReceiver.start(() => 'never');
+    const hasty = await startServer({ env: { ACTA_PUSH_ALLOW_PRIVATE: 'true', ACTA_PUSH_TIMEOUT_MS: '300' } });
+    try {
+      const configuration = { taskPushNotificationConfig: { url: silent.urlOf() } };
+      const { id } = await new V1Caller(hasty.url, TOKEN).send('hello', { configuration });
+      const { text } = await eventually(
+        () => http('GET', `${hasty.url}/api/tasks/${id}/pushes`, TOKEN),
+        (answer) => answer.text.includes('no answer'),
+      );
+      const { pushes } = JSON.parse(text) as { pushes: JsonObject[] };
+      expect(pushes[0]).toMatchObject({ state: 'pending', lastError: 'no answer within 0.3 s' });
+    } finally {
+      await hasty.stop();
+      await silent.close();
+    }
+  }, 60_000);
 });
 
 describe('a server that may not tell private addresses', () => {

@@ -51,7 +51,7 @@ export class ServerModule {
           push: new PushPolicy(config.capabilities.has('pushNotifications'), config.pushAllowPrivate),
         }),
         DeliveryModule.with(),
-        PushModule.with({ codecFor }),
+        PushModule.with({ codecFor, timeoutMs: config.pushTimeoutMs }),
         ExecutionModule.with({
           agents,
           leaseMs,

@@ -61,6 +61,7 @@ export interface Config {
   readonly cardVersion: '0.3' | '1.0';
   readonly capabilities: ReadonlySet<Capability>;
   readonly pushAllowPrivate: boolean;
+  readonly pushTimeoutMs: number;
   /** Agents elsewhere that work is forwarded to may be on http, and on addresses that are not public. */
   readonly upstreamAllowPrivate: boolean;
   /** Requests a second of one caller, in bursts of twice as many. 0: no limit. */
@@ -90,6 +91,7 @@ const KNOWN = [
   'ACTA_OIDC_TENANT_CLAIM',
   'ACTA_PUBLIC_URL',
   'ACTA_PUSH_ALLOW_PRIVATE',
+  'ACTA_PUSH_TIMEOUT_MS',
   'ACTA_RATE_LIMIT',
   'ACTA_SECRET_KEY',
   'ACTA_SECRET_KEY_FILE',
@@ -139,6 +141,7 @@ export function readConfig(env: Environment = process.env): Config {
     cardVersion: read.oneOf('ACTA_CARD_VERSION', ['0.3', '1.0'], '0.3'),
     capabilities: capabilities(read, env),
     pushAllowPrivate: read.flag('ACTA_PUSH_ALLOW_PRIVATE'),
+    pushTimeoutMs: read.integer('ACTA_PUSH_TIMEOUT_MS', 10_000, [100, 60_000]),
     upstreamAllowPrivate: read.flag('ACTA_UPSTREAM_ALLOW_PRIVATE'),
     rateLimit: read.integer('ACTA_RATE_LIMIT', 5_000, [0, 1_000_000]),
     oidc: oidc(read),

@@ -44,6 +44,7 @@ describe('the environment', () => {
       cardVersion: '0.3',
       capabilities: new Set(['streaming', 'pushNotifications', 'extendedAgentCard']),
       pushAllowPrivate: false,
+      pushTimeoutMs: 10_000,
       upstreamAllowPrivate: false,
       rateLimit: 5_000,
       tenantMaxQueued: 10_000,
@@ -78,6 +79,7 @@ describe('the environment', () => {
       ACTA_CARD_VERSION: '1.0',
       ACTA_CAPABILITIES: 'streaming',
       ACTA_PUSH_ALLOW_PRIVATE: '1',
+      ACTA_PUSH_TIMEOUT_MS: '30000',
       ACTA_UPSTREAM_ALLOW_PRIVATE: '1',
       ACTA_OIDC_ISSUER: 'https://id.example.com',
       ACTA_OIDC_AUDIENCE: 'acta',
@@ -105,6 +107,7 @@ describe('the environment', () => {
       cardVersion: '1.0',
       capabilities: new Set(['streaming']),
       pushAllowPrivate: true,
+      pushTimeoutMs: 30_000,
       upstreamAllowPrivate: true,
       logLevel: 'debug',
       oidc: {

@@ -32,15 +32,13 @@ export interface PushSenderParts {
 }
 
 /** 15 attempts with these waits span almost two hours. */
-export const PUSH_DEFAULTS: PushSenderOptions = {
+export const PUSH_DEFAULTS: Omit<PushSenderOptions, 'leaseMs'> = {
   slots: 16,
   maxAttempts: 15,
   backoffMs: 1_000,
   maxBackoffMs: 900_000,
-  leaseMs: 30_000,
   pollMs: 500,
 };
-export const PUSH_TIMEOUT_MS = 10_000;
 
 /** Between two looks at the outbox: appends come in crowds. */
 const COALESCE_MS = 5;
@@ -63,7 +61,7 @@ export class PushSender {
 
   constructor(
     private readonly parts: PushSenderParts,
-    private readonly options: PushSenderOptions = PUSH_DEFAULTS,
+    private readonly options: PushSenderOptions,
     private readonly random: () => number = Math.random,
   ) {
     const most = Math.max(1, options.slots / 2);

@@ -4,21 +4,26 @@ import type { A2aCodec, ProtocolVersion } from '@app/wire';
 import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ListPushesHandler } from './list-pushes.query.js';
 import { PushOutbox } from './push-outbox.js';
-import { PUSH_TIMEOUT_MS, PushSender } from './push-sender.js';
+import { PUSH_DEFAULTS, PushSender } from './push-sender.js';
 import { PushSigner } from './push-signer.js';
 import { PushUpdates } from './push-updates.js';
 import { WebhookClient } from './webhook-client.js';
 
 export interface PushOptions {
   readonly codecFor: (protocolVersion: ProtocolVersion) => A2aCodec;
+  /** How long a webhook may take to answer. */
+  readonly timeoutMs: number;
 }
+
+/** A sender may wait out one attempt, and must be done with what follows before another one takes over. */
+const LEASE_TIMEOUTS = 3;
 
 /** Tells webhooks from this process. */
 @Module({})
 export class PushModule implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(private readonly sender: PushSender) {}
 
-  static with({ codecFor }: PushOptions): DynamicModule {
+  static with({ codecFor, timeoutMs }: PushOptions): DynamicModule {
     const logger = new Logger('push');
     const onError = (error: unknown, claim?: { readonly taskId: string }) =>
       logger.error({ message: error instanceof Error ? error.message : String(error), taskId: claim?.taskId });
@@ -39,15 +44,18 @@ export class PushModule implements OnApplicationBootstrap, OnModuleDestroy {
             wakeups: TaskWakeups,
             policy: PushPolicy,
           ) =>
-            new PushSender({
-              outbox,
-              signer,
-              updates: new PushUpdates(log, reader),
-              client: new WebhookClient(policy, PUSH_TIMEOUT_MS),
-              codecFor,
-              wakeups,
-              onError,
-            }),
+            new PushSender(
+              {
+                outbox,
+                signer,
+                updates: new PushUpdates(log, reader),
+                client: new WebhookClient(policy, timeoutMs),
+                codecFor,
+                wakeups,
+                onError,
+              },
+              { ...PUSH_DEFAULTS, leaseMs: LEASE_TIMEOUTS * timeoutMs },
+            ),
         },
         ListPushesHandler,
       ],
