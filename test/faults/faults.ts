@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cut } from './database-proxy.js';
-import type { Fleet, Member } from './fleet.js';
-import { LEASE_MS } from './fleet.js';
+import { type Fleet, LEASE_MS } from './fleet.js';
 import type { LeaseWatch } from './lease-watch.js';
+import type { ActaMember, Member } from './member.js';
 import type { PostgresCluster } from './postgres-cluster.js';
 import type { Random } from './random.js';
 
@@ -21,14 +21,11 @@ const FAULTS = {
   'kill -9 a server': ({ fleet, random }: Field) => killed(random, random.pick(fleet.servers)),
   'kill -9 a worker': ({ fleet, random }: Field) => killed(random, random.pick(fleet.workers)),
   'kill -9 both': ({ fleet, random }: Field) => killed(random, random.pick(fleet.servers), random.pick(fleet.workers)),
-  'stop past the lease': ({ fleet, leases, random }: Field) => {
-    const member = random.pick(fleet.executors);
-    return member.alone(async () => {
-      member.signal('SIGSTOP');
-      await pastTheLease(member, leases, random);
-      member.signal('SIGCONT');
-    });
-  },
+  'kill -9 a remote worker': ({ fleet, random }: Field) => killed(random, random.pick(fleet.remoteWorkers)),
+  'kill -9 the webhook': ({ fleet, random }: Field) => killed(random, fleet.webhook),
+  'stop past the lease': ({ fleet, leases, random }: Field) => stopped(random.pick(fleet.executors), leases, random),
+  'remote worker stopped past the lease': ({ fleet, leases, random }: Field) =>
+    stopped(random.pick(fleet.remoteWorkers), leases, random),
   'network silent past the lease': ({ fleet, leases, random }: Field) => {
     const member = random.pick(fleet.executors);
     return member.alone(async () => {
@@ -43,7 +40,7 @@ const FAULTS = {
     const others = fleet.members.filter((other) => other !== member);
     await member.alone(async () => {
       for (const { proxy } of fleet.members) proxy.hold();
-      await leases.over(member.pid, 2 * LEASE_MS);
+      await leases.over(member.holder, 2 * LEASE_MS);
       member.proxy.letGo();
       await delay(50);
       for (const { proxy } of others) proxy.letGo();
@@ -65,7 +62,8 @@ const FAULTS = {
 };
 
 const KINDS = Object.keys(FAULTS) as FaultKind[];
-const KILLS = KINDS.filter((kind) => kind.startsWith('kill'));
+const KILLS: readonly FaultKind[] = ['kill -9 a server', 'kill -9 a worker', 'kill -9 both'];
+const REMOTE: readonly FaultKind[] = ['kill -9 a remote worker', 'remote worker stopped past the lease'];
 /** Those after which a worker that was away still has something to say. */
 const LATE: readonly FaultKind[] = [
   'stop past the lease',
@@ -73,12 +71,12 @@ const LATE: readonly FaultKind[] = [
   'all networks silent past the lease',
 ];
 
-/** Moment in ms → fault; every storm has a kill. */
+/** Moment in ms → fault; every storm has a kill, and one fault of a remote worker. */
 export function faultsOf(random: Random, ms: number, breakFence: boolean): { at: number; kind: FaultKind }[] {
-  const count = random.between(5, 8);
+  const count = random.between(6, 9);
   const kinds = Array.from({ length: count }, (_, nth) => {
     if (breakFence) return nth < 2 ? LATE.at(-1)! : random.pick(LATE);
-    return random.pick(nth === 0 ? KILLS : KINDS);
+    return random.pick([KILLS, REMOTE][nth] ?? KINDS);
   });
   return kinds
     .map((kind) => ({ at: random.between(ms * 0.05, ms * 0.9), kind }))
@@ -100,10 +98,18 @@ async function killed(random: Random, ...members: Member[]): Promise<void> {
   );
 }
 
+function stopped(member: Member, leases: LeaseWatch, random: Random): Promise<void> {
+  return member.alone(async () => {
+    member.signal('SIGSTOP');
+    await pastTheLease(member, leases, random);
+    member.signal('SIGCONT');
+  });
+}
+
 /** Sometimes only just, so that nobody has taken the runs back yet; sometimes long enough that others have done them. */
 async function pastTheLease(member: Member, leases: LeaseWatch, random: Random): Promise<void> {
   await delay(random.between(100, 200));
-  await leases.over(member.pid, 2 * LEASE_MS);
+  await leases.over(member.holder, 2 * LEASE_MS);
   await delay(random.chance(0.5) ? 0 : random.between(0, 2_000));
 }
 
@@ -115,6 +121,6 @@ function restart(cluster: PostgresCluster, mode: 'fast' | 'immediate', random: R
   return restarting;
 }
 
-async function cut({ proxy }: Member, where: Cut, random: Random): Promise<void> {
+async function cut({ proxy }: ActaMember, where: Cut, random: Random): Promise<void> {
   proxy.arm(where, random.between(1, 6));
 }

@@ -1,162 +1,145 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ActaProcess, type Environment } from '../support/acta-process.js';
+import { DatabaseView } from '../support/database-view.js';
 import { environmentFor } from '../support/start-server.js';
 import { DatabaseProxy } from './database-proxy.js';
+import { ActaMember, Member, ownProgram } from './member.js';
 import type { PostgresCluster } from './postgres-cluster.js';
+import type { Random } from './random.js';
+import { ServerFront } from './server-front.js';
 
 export const LEASE_MS = 1_500;
-const START_MS = 120_000;
+const REMOTE_WORKERS = 2;
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 const ENVIRONMENT: Environment = {
-  ACTA_AGENTS: here('storm.agent.mjs'),
+  ACTA_AGENTS: [here('storm.agent.mjs'), here('afar.agent.mjs')].join(),
   ACTA_LEASE_MS: String(LEASE_MS),
   ACTA_MAX_ATTEMPTS: '50',
   ACTA_CANCEL_GRACE_MS: '1000',
+  ACTA_PUSH_ALLOW_PRIVATE: 'true',
+  ACTA_PUSH_TIMEOUT_MS: '1000',
 };
 
-/** One process of Acta with a line of its own to Postgres. */
-export class Member {
-  /** Where it answers; null while it is down, and for a worker. */
-  url: string | null = null;
-  private process: ActaProcess | null = null;
-  private expected = true;
-  private turn: Promise<unknown> = Promise.resolve();
-
-  constructor(
-    readonly app: 'server' | 'worker',
-    readonly runsAgents: boolean,
-    readonly proxy: DatabaseProxy,
-    private readonly environment: Environment,
-    private readonly onEndedByItself: (what: string) => void,
-  ) {}
-
-  get pid(): number {
-    return this.process!.pid;
-  }
-
-  /** What happens to one member happens one after the other. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.turn.then(work);
-    this.turn = done.catch(() => undefined);
-    return done;
-  }
-
-  /** Starts it, again and again while the database is away. */
-  async start(): Promise<void> {
-    const deadline = Date.now() + START_MS;
-    for (;;) {
-      const process = new ActaProcess(this.app, this.environment);
-      try {
-        const [, url] = await process.prints(/^Acta (?:listens on (\S+)|worker .+)$/m);
-        this.process = process;
-        this.url = url ?? null;
-        this.expected = false;
-        void process.exited.then(({ code, signal }) => {
-          if (this.process !== process) return;
-          this.url = null;
-          if (this.expected) return;
-          this.onEndedByItself(`a ${this.app} ended by itself (${signal ?? code}): ${process.logs.slice(-2_000)}`);
-          void this.alone(() => this.start());
-        });
-        return;
-      } catch (error) {
-        process.kill('SIGKILL');
-        if (Date.now() > deadline) throw error;
-        await delay(100);
-      }
-    }
-  }
-
-  /** `kill -9`. */
-  async crash(): Promise<void> {
-    this.expected = true;
-    this.url = null;
-    this.process!.kill('SIGKILL');
-    await this.process!.exited;
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.process!.kill(signal);
-  }
-
-  /** Ends as an operator ends it; says what was wrong with that. */
-  async stop(): Promise<string[]> {
-    this.expected = true;
-    const late = delay(20_000, 'late' as const, { ref: false });
-    this.signal('SIGTERM');
-    const exit = await Promise.race([this.process!.exited, late]);
-    if (exit === 'late') this.signal('SIGKILL');
-    await this.process!.exited;
-    await this.proxy.close();
-    if (exit !== 'late' && exit.code === 0) return [];
-    return [
-      `a ${this.app} did not stop in good order (${exit === 'late' ? exit : (exit.signal ?? exit.code)}): ${this.process!.logs.slice(-2_000)}`,
-    ];
-  }
+/** Where a storm happens: a fresh database, and room for files. */
+export interface Ground {
+  readonly cluster: PostgresCluster;
+  readonly database: string;
+  /** Of the database, with nothing in between. */
+  readonly url: string;
+  readonly scratch: string;
+  readonly onEndedByItself: (what: string) => void;
 }
 
-/** A server that only accepts, one that also runs agents, and a worker, on one database. */
+/**
+ * A server that only accepts, one that also runs agents, and a worker, on one database; remote workers, who reach the
+ * servers through a front; and a webhook.
+ */
 export class Fleet {
-  private constructor(readonly members: readonly Member[]) {}
+  private constructor(
+    /** The processes of Acta. */
+    readonly members: readonly ActaMember[],
+    readonly remoteWorkers: readonly Member[],
+    readonly webhook: Member,
+    readonly front: ServerFront,
+  ) {}
 
-  static async start(
-    cluster: PostgresCluster,
-    database: string,
-    scratch: string,
-    onEndedByItself: (what: string) => void,
-  ): Promise<Fleet> {
-    const member = async (app: 'server' | 'worker', runs: number, more: Environment = {}) => {
-      const proxy = await DatabaseProxy.listen(cluster.socket);
-      const environment = {
-        ...environmentFor(proxy.url(cluster.user, database), await mkdtemp(join(scratch, 'data-'))),
-        ...ENVIRONMENT,
-        ...(app === 'server' ? { PORT: '0' } : {}),
-        ACTA_WORKER_CONCURRENCY: String(runs),
-        ...more,
-      };
-      return new Member(app, runs > 0, proxy, environment, onEndedByItself);
-    };
+  static async start(ground: Ground, random: Random): Promise<Fleet> {
     const members = await Promise.all([
-      member('server', 0),
-      member('server', 8),
-      member('worker', 16, { NODE_OPTIONS: `--import ${new URL('clock-steps-back.mjs', import.meta.url).href}` }),
+      actaMember(ground, 'server', 0),
+      actaMember(ground, 'server', 8),
+      actaMember(ground, 'worker', 16, {
+        NODE_OPTIONS: `--import ${new URL('clock-steps-back.mjs', import.meta.url).href}`,
+      }),
     ]);
-    await Promise.all(members.map((each) => each.start()));
-    return new Fleet(members);
+    const front = await ServerFront.listen(() => urlsOf(members), random);
+    const remoteWorkers = await remoteMembers(ground, front.url);
+    const webhook = webhookMember(ground);
+    const fleet = new Fleet(members, remoteWorkers, webhook, front);
+    await Promise.all(fleet.all.map((each) => each.start()));
+    return fleet;
   }
 
-  get servers(): Member[] {
-    return this.members.filter(({ app }) => app === 'server');
+  get servers(): ActaMember[] {
+    return serversOf(this.members);
   }
 
-  get workers(): Member[] {
+  get workers(): ActaMember[] {
     return this.members.filter(({ app }) => app === 'worker');
   }
 
-  get executors(): Member[] {
+  get executors(): ActaMember[] {
     return this.members.filter(({ runsAgents }) => runsAgents);
   }
 
   /** Addresses of the servers that are up. */
   get urls(): string[] {
-    return this.members.flatMap(({ url }) => url ?? []);
+    return urlsOf(this.members);
   }
 
   /** Everything runs and everything passes from here on. */
   async heal(): Promise<void> {
+    this.front.loseNoMore();
     for (const { proxy } of this.members) {
       proxy.disarm();
       proxy.letGo();
     }
     // Whatever is still being done to a member ends with it up again.
-    await Promise.all(this.members.map((member) => member.alone(async () => undefined)));
+    await Promise.all(this.all.map((member) => member.alone(async () => undefined)));
   }
 
   async stop(): Promise<string[]> {
-    return (await Promise.all(this.members.map((member) => member.alone(() => member.stop())))).flat();
+    const wrong = await Promise.all(this.all.map((member) => member.alone(() => member.stop())));
+    await this.front.close();
+    return wrong.flat();
   }
+
+  private get all(): Member[] {
+    return [...this.members, ...this.remoteWorkers, this.webhook];
+  }
+}
+
+const serversOf = (members: readonly ActaMember[]) => members.filter(({ app }) => app === 'server');
+const urlsOf = (members: readonly ActaMember[]) => serversOf(members).flatMap(({ url }) => url ?? []);
+
+async function actaMember(ground: Ground, app: 'server' | 'worker', runs: number, more: Environment = {}) {
+  const { cluster, database, scratch, onEndedByItself } = ground;
+  const proxy = await DatabaseProxy.listen(cluster.socket);
+  const environment = {
+    ...environmentFor(proxy.url(cluster.user, database), await mkdtemp(join(scratch, 'data-'))),
+    ...ENVIRONMENT,
+    ...(app === 'server' ? { PORT: '0' } : {}),
+    ACTA_WORKER_CONCURRENCY: String(runs),
+    ...more,
+  };
+  const launch = () => new ActaProcess(app, environment);
+  return new ActaMember(app, runs > 0, proxy, { launch }, onEndedByItself);
+}
+
+async function remoteMembers({ url, onEndedByItself }: Ground, serverUrl: string): Promise<Member[]> {
+  const view = new DatabaseView(url);
+  try {
+    const members: Member[] = [];
+    for (let nth = 1; nth <= REMOTE_WORKERS; nth += 1) {
+      const subject = `afar-${nth}`;
+      const token = await view.createKey({ subject, role: 'worker', agents: ['afar'] });
+      const launch = () => ownProgram('remote-worker.ts', { SERVER_URL: serverUrl, WORKER_TOKEN: token });
+      const ready = /^a remote worker asks for work$/m;
+      const holder = () => `remote:${subject}`;
+      members.push(new Member({ name: 'remote worker', launch, ready, holder }, onEndedByItself));
+    }
+    return members;
+  } finally {
+    await view.close();
+  }
+}
+
+/** It comes back where it was: tasks know its address. */
+function webhookMember({ onEndedByItself }: Ground): Member {
+  const launch = (before: string | null) =>
+    ownProgram('webhook.ts', { PORT: before === null ? '0' : new URL(before).port });
+  const program = { name: 'webhook', launch, ready: /^a webhook listens on (\S+)$/m, holder: () => '' };
+  return new Member(program, onEndedByItself);
 }

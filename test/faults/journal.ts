@@ -2,6 +2,8 @@
 export interface SentMessage {
   readonly messageId: string;
   readonly text: string;
+  /** Whether it gave its task a webhook. */
+  readonly webhook: boolean;
   taskId: string | null;
   acknowledged: boolean;
 }

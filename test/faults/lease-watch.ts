@@ -9,7 +9,7 @@ const OVERDUE = `select tenant_id, task_id, run_id from run_queue
 const VERSIONS = `select t.task_id, t.version from unnest($1::text[], $2::text[]) as r (tenant_id, task_id)
   join task t on t.tenant_id = r.tenant_id and t.task_id = r.task_id`;
 const HELD = `select count(*) filter (where lease_expires_at > clock_timestamp())::integer as held
-  from run_queue where worker like '%:' || $1 || ':%'`;
+  from run_queue where worker like $1`;
 
 /**
  * Looks at the leases all the time, and notes which runs it saw without one although the record still had them. From that
@@ -25,11 +25,11 @@ export class LeaseWatch {
     this.watching = this.watch();
   }
 
-  /** Resolves once the leases of all runs of a process are over, by the database's clock, and that has been noted. */
-  async over(pid: number, deadlineMs: number): Promise<void> {
+  /** Resolves once the leases of all runs of a holder are over, by the database's clock, and that has been noted. */
+  async over(holder: string, deadlineMs: number): Promise<void> {
     const deadline = Date.now() + deadlineMs;
     while (Date.now() < deadline) {
-      const held = await this.held(pid).catch(() => 1);
+      const held = await this.held(holder).catch(() => 1);
       await delay(held === 0 ? 3 * PERIOD_MS : PERIOD_MS / 2);
       if (held === 0) return;
     }
@@ -40,9 +40,9 @@ export class LeaseWatch {
     await this.watching;
   }
 
-  private async held(pid: number): Promise<number> {
+  private async held(holder: string): Promise<number> {
     return this.connected(async (client) => {
-      const { rows } = await client.query<{ held: number }>(HELD, [String(pid)]);
+      const { rows } = await client.query<{ held: number }>(HELD, [holder]);
       return rows[0]!.held;
     });
   }

@@ -1,44 +1,54 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '@app/domain';
-import { call, type RpcAnswer, type WireTask } from '../support/rpc.js';
-import { TOKEN } from '../support/start-server.js';
-import { type Frame, TaskStream } from '../support/task-stream.js';
+import type { WireTask } from '../support/rpc.js';
+import type { Frame, TaskStream } from '../support/task-stream.js';
+import { CarefulClient, GaveUp, PATIENCE_MS, UNSUPPORTED_OPERATION } from './careful-client.js';
 import type { Fleet } from './fleet.js';
 import { isOver, type Journal, type SentMessage, type Watched } from './journal.js';
 import type { Random } from './random.js';
 
 const CLIENTS = 14;
-const REQUEST_MS = 6_000;
 const SILENCE_MS = 8_000;
-const RETRY_MS = 100;
-/** How long clients go on trying once everything is well again. */
-const PATIENCE_MS = 30_000;
 
-/** Codes of A2A that a race with the end of a task may rightly bring. */
+/** Code of A2A that a race with the end of a task may rightly bring. */
 const TASK_NOT_CANCELABLE = -32002;
-const UNSUPPORTED_OPERATION = -32004;
 
-/** Thrown where a client is out of patience: the storm is over, and it still has no answer. */
-class GaveUp extends Error {}
+/** Paths of the agents: the first does it in processes of Acta, the other in remote workers. */
+const AGENTS = ['', '', '/agents/afar'];
+const WEBHOOKS = 0.3;
+/** As many addresses, of the one webhook. */
+const WEBHOOK_PATHS = 4;
+
+/** What is asked of an agent. */
+interface Work {
+  readonly text: string;
+  /** Path of the agent. */
+  readonly at: string;
+  readonly webhook: boolean;
+}
 
 /** Clients that use the public API as careful clients do: whatever gets no answer is sent again, under the same id. */
 export class Load {
-  private until = Infinity;
+  private readonly client: CarefulClient;
+  private readonly webhookUrl: string;
   private count = 0;
 
   constructor(
-    private readonly fleet: Fleet,
+    fleet: Fleet,
     private readonly journal: Journal,
     private readonly random: Random,
-  ) {}
+  ) {
+    this.client = new CarefulClient(fleet, (what) => this.violation(what));
+    this.webhookUrl = fleet.webhook.url!;
+  }
 
   /** Runs until `over`, and lets every client end what it has begun. */
   async run(over: Promise<unknown>): Promise<void> {
     let going = true;
     const stop = () => {
       going = false;
-      this.until = Date.now() + PATIENCE_MS;
+      this.client.allIsWell();
     };
     void over.then(stop, stop);
     const client = async (random: Random) => {
@@ -56,7 +66,9 @@ export class Load {
   }
 
   private something(random: Random): Promise<unknown> {
-    const work = `no ${(this.count += 1)}${random.pick(['', ' sleep 200ms', ' chunks 6 every 25ms', ' sleep 50ms chunks 12 every 60ms'])}`;
+    const how = random.pick(['', ' sleep 200ms', ' chunks 6 every 25ms', ' sleep 50ms chunks 12 every 60ms']);
+    const text = `no ${(this.count += 1)}${how}`;
+    const work = { text, at: random.pick(AGENTS), webhook: random.chance(WEBHOOKS) };
     const does: (() => Promise<unknown>)[] = [
       () => this.send(work, random),
       () => this.send(work, random),
@@ -73,14 +85,15 @@ export class Load {
 
   /** One message, until it is acknowledged. */
   private async send(
-    text: string,
+    work: Work,
     random: Random,
     { immediately = false, taskId }: { immediately?: boolean; taskId?: string } = {},
-    sent = this.note(text, taskId),
+    sent = this.note(work, taskId),
   ): Promise<WireTask | null> {
     const message = messageOf(sent, taskId);
-    const configuration = { returnImmediately: immediately };
-    const { body } = await this.ask(random, 'SendMessage', { message, configuration }, [UNSUPPORTED_OPERATION]);
+    const configuration = { returnImmediately: immediately, ...this.webhookOf(work) };
+    const asked = { right: [UNSUPPORTED_OPERATION], at: work.at };
+    const { body } = await this.client.ask(random, 'SendMessage', { message, configuration }, asked);
     if (body.result === undefined) return null;
     const { task } = body.result as unknown as { task: WireTask };
     this.acknowledge(sent, task);
@@ -88,53 +101,60 @@ export class Load {
   }
 
   /** The same message twice, as a client does that had no answer in time. */
-  private async sendTwice(text: string, random: Random): Promise<void> {
-    const sent = this.note(text);
-    const twice = [this.send(text, random, {}, sent), this.send(text, random.fork(), {}, sent)];
+  private async sendTwice(work: Work, random: Random): Promise<void> {
+    const sent = this.note(work);
+    const twice = [this.send(work, random, {}, sent), this.send(work, random.fork(), {}, sent)];
     const answers = await Promise.allSettled(twice);
     const broken = answers.find((answer) => answer.status === 'rejected');
     if (broken !== undefined) throw broken.reason as Error;
-    await this.send(text, random, {}, sent);
+    await this.send(work, random, {}, sent);
   }
 
-  private async cancel(text: string, random: Random): Promise<void> {
-    const task = (await this.send(`${text} sleep 400ms`, random, { immediately: true }))!;
-    this.journal.expect(task.id, text).mayBeCanceled = true;
+  private async cancel(work: Work, random: Random): Promise<void> {
+    const slow = { ...work, text: `${work.text} sleep 400ms` };
+    const task = (await this.send(slow, random, { immediately: true }))!;
+    this.journal.expect(task.id, slow.text).mayBeCanceled = true;
     await delay(random.between(0, 600));
-    const { body } = await this.ask(random, 'CancelTask', { id: task.id }, [TASK_NOT_CANCELABLE]);
+    const { body } = await this.client.ask(random, 'CancelTask', { id: task.id }, { right: [TASK_NOT_CANCELABLE] });
     if (body.result !== undefined) this.tell(body.result as unknown as WireTask);
   }
 
-  /** A task that asks back; some are never answered. */
-  private async converse(text: string, random: Random): Promise<void> {
-    const question = (await this.send(`ask ${text}`, random))!;
-    const expected = this.journal.expect(question.id, text);
+  /** A task that asks back, up to three times; some are never answered. */
+  private async converse(work: Work, random: Random): Promise<void> {
+    const asks = { ...work, text: `ask ${work.text}` };
+    const { id: taskId } = (await this.send(asks, random))!;
+    const expected = this.journal.expect(taskId, asks.text);
     expected.mayWait = true;
+    for (let again = random.between(0, 2); again > 0; again -= 1) {
+      await this.send({ ...asks, text: `${asks.text} again ${again}` }, random, { taskId });
+    }
     if (random.chance(0.2)) return;
-    expected.texts.push(text);
-    await this.send(text, random, { taskId: question.id });
+    expected.texts.push(work.text);
+    await this.send(work, random, { taskId });
     expected.mayWait = false;
   }
 
   /** A message that comes while the agent works, or just after. */
-  private async join(text: string, random: Random): Promise<void> {
-    const task = (await this.send(`${text} sleep 300ms`, random, { immediately: true }))!;
+  private async join(work: Work, random: Random): Promise<void> {
+    const slow = { ...work, text: `${work.text} sleep 300ms` };
+    const task = (await this.send(slow, random, { immediately: true }))!;
     await delay(random.between(0, 500));
-    const more = `${text} more`;
-    this.journal.expect(task.id, text).texts.push(more);
+    const more = { ...work, text: `${work.text} more` };
+    this.journal.expect(task.id, slow.text).texts.push(more.text);
     await this.send(more, random, { immediately: true, taskId: task.id });
   }
 
-  private async watch(text: string, random: Random): Promise<void> {
-    const task = (await this.send(text, random, { immediately: true }))!;
+  private async watch(work: Work, random: Random): Promise<void> {
+    const task = (await this.send(work, random, { immediately: true }))!;
     await this.follow(this.watching(task.id), random);
   }
 
-  private async sendStreaming(text: string, random: Random): Promise<void> {
-    const sent = this.note(text);
+  private async sendStreaming(work: Work, random: Random): Promise<void> {
+    const sent = this.note(work);
+    const params = { message: messageOf(sent), configuration: this.webhookOf(work) };
     for (;;) {
-      this.requirePatience();
-      const stream = await this.open(random, 'SendStreamingMessage', { message: messageOf(sent) });
+      this.client.requirePatience();
+      const stream = await this.client.open(random, 'SendStreamingMessage', params, { at: work.at });
       if (stream === null) continue;
       const first = await nextOf(stream).catch(() => null);
       const task = first?.result.task;
@@ -156,10 +176,10 @@ export class Load {
   private async follow(watched: Watched, random: Random): Promise<void> {
     const { taskId } = watched;
     while (!watched.ended) {
-      this.requirePatience();
+      this.client.requirePatience();
       const last = watched.ids.at(-1) ?? watched.from;
       const resume = last === 0 ? {} : { lastEventId: last };
-      const stream = await this.open(random, 'SubscribeToTask', { id: taskId }, resume);
+      const stream = await this.client.open(random, 'SubscribeToTask', { id: taskId }, resume);
       // Refused: it ended, and what came before its end has been seen or was never asked for.
       if (stream === 'ended') {
         if (last > 0) this.violation(`the stream of ${taskId} was refused after ${last}, before its end`);
@@ -191,68 +211,14 @@ export class Load {
     }
   }
 
-  /** A stream; null when it could not be opened now; `ended` when there is nothing to come. */
-  private async open(random: Random, method: 'SendStreamingMessage', params: JsonObject): Promise<TaskStream | null>;
-  private async open(
-    random: Random,
-    method: 'SubscribeToTask',
-    params: JsonObject,
-    resume: { lastEventId?: number },
-  ): Promise<TaskStream | 'ended' | null>;
-  private async open(random: Random, method: string, params: JsonObject, resume = {}) {
-    const url = await this.server(random);
-    const opened = TaskStream.open(url, TOKEN, method, params, resume);
-    const late = delay(REQUEST_MS, null, { ref: false });
-    try {
-      const stream = await Promise.race([opened, late]);
-      if (stream === null) void opened.then((unused) => unused.close()).catch(() => undefined);
-      return stream;
-    } catch (error) {
-      const text = (error as Error).message;
-      if (text.includes(`"code":${UNSUPPORTED_OPERATION}`)) return 'ended';
-      if (text.startsWith('no stream:') && !text.startsWith('no stream: 503')) {
-        this.violation(`${method} was refused with ${text}`);
-      }
-      await delay(RETRY_MS);
-      return null;
-    }
+  /** Always the same for the same message, as the message is. */
+  private webhookOf({ text, webhook }: Work): JsonObject {
+    const url = `${this.webhookUrl}/${text.length % WEBHOOK_PATHS}`;
+    return webhook ? { taskPushNotificationConfig: { url } } : {};
   }
 
-  /** Asks until there is an answer; an error must be one of those that are right. */
-  private async ask(random: Random, method: string, params: JsonObject, right: number[] = []): Promise<RpcAnswer> {
-    for (;;) {
-      this.requirePatience();
-      const url = await this.server(random);
-      let answer: RpcAnswer;
-      try {
-        answer = await call(url, TOKEN, '1.0', method, params, AbortSignal.timeout(REQUEST_MS));
-      } catch {
-        await delay(RETRY_MS);
-        continue;
-      }
-      const { status, headers, body, text } = answer;
-      if (body.result !== undefined || right.includes(body.error!.code)) return answer;
-      if (status !== 503) this.violation(`${method} was answered with ${status} ${text}`);
-      else if (!headers.has('retry-after')) this.violation(`${method} was answered with 503 without Retry-After`);
-      await delay(RETRY_MS);
-    }
-  }
-
-  private async server(random: Random): Promise<string> {
-    for (;;) {
-      this.requirePatience();
-      const { urls } = this.fleet;
-      if (urls.length > 0) return random.pick(urls);
-      await delay(RETRY_MS);
-    }
-  }
-
-  private requirePatience(): void {
-    if (Date.now() > this.until) throw new GaveUp();
-  }
-
-  private note(text: string, taskId?: string): SentMessage {
-    const sent = { messageId: randomUUID(), text, taskId: taskId ?? null, acknowledged: false };
+  private note({ text, webhook }: Work, taskId?: string): SentMessage {
+    const sent = { messageId: randomUUID(), text, webhook, taskId: taskId ?? null, acknowledged: false };
     this.journal.sent.push(sent);
     return sent;
   }

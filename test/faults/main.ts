@@ -51,14 +51,14 @@ const total = { tasks: 0, faults: 0, violations: 0 };
 try {
   for (const [at, seed] of seeds.entries()) {
     const report = await storm(cluster, { seed, seconds, breakFence: values['break-fence'] });
-    const { tasks, events, messages, faults, violations } = report;
+    const { tasks, remote, webhooks, events, messages, faults, violations } = report;
     const injected = Object.entries(faults);
     total.tasks += tasks;
     total.faults += injected.reduce((sum, [, times]) => sum + times, 0);
     total.violations += violations.length;
     const list = injected.map(([kind, times]) => (times === 1 ? kind : `${kind} ${times}×`)).join(', ');
     console.log(
-      `storm ${at + 1} of ${seeds.length}, seed ${seed}: ${messages} messages, ${tasks} tasks, ${events} events; ${list}; ${violations.length} violations`,
+      `storm ${at + 1} of ${seeds.length}, seed ${seed}: ${messages} messages, ${tasks} tasks, ${remote} by remote workers, ${webhooks} webhooks told, ${events} events; ${list}; ${violations.length} violations`,
     );
     for (const [violation, same] of grouped(violations, (each) => each)) {
       console.log(`  ${same.length === 1 ? '' : `${same.length}× `}${violation}`);

@@ -56,10 +56,13 @@ export function checkPromises({ sent, watched, told }: Journal, tasks: ReadonlyM
       acceptedIn.set(messageId, [...(acceptedIn.get(messageId) ?? []), taskId]);
     }
   }
-  for (const { messageId, taskId, acknowledged } of sent) {
+  for (const { messageId, taskId, acknowledged, webhook } of sent) {
     const places = acceptedIn.get(messageId) ?? [];
     if (places.length > 1) violations.push(`message ${messageId} was accepted ${places.length} times`);
     if (acknowledged && !places.includes(taskId!)) violations.push(`message ${messageId} is not in task ${taskId}`);
+    if (acknowledged && webhook && !tasks.get(taskId!)?.events.some(({ type }) => type === 'PushConfigSet')) {
+      violations.push(`message ${messageId} came with a webhook, and task ${taskId} has none`);
+    }
   }
   for (const { taskId, state } of told) {
     const now = tasks.get(taskId)?.state.status;
@@ -125,16 +128,27 @@ function historyOf(taskId: string, events: readonly RecordedEvent[], overdue: Re
 /** Whether a client saw every update of a task once and in order, from its snapshot on. */
 function streamOf({ taskId, from, ids, ended }: Watched, told: Told | undefined): string[] {
   if (from === 0 || told === undefined) return [];
-  const shown: number[] = [];
-  let state: TaskState | null = null;
-  for (const event of told.events) {
-    const after = evolve(state, event, event);
-    // A chunk needs no content to be counted.
-    if (event.version > from && updatesOf(event, state, after, taskId).length > 0) shown.push(event.version);
-    state = after;
-  }
+  const shown = shownAfter(from, told).map(({ version }) => version);
   const expected = ended ? shown : shown.slice(0, ids.length);
   return String(ids) === String(expected)
     ? []
     : [`the stream of ${taskId} from ${from} showed ${String(ids)} of ${String(shown)}`];
 }
+
+/** What clients and webhooks are shown of a task after a version, and the state that it tells; null for an artifact. */
+export function shownAfter(from: number, { events }: Told): { version: number; state: string | null }[] {
+  const shown: { version: number; state: string | null }[] = [];
+  let state: TaskState | null = null;
+  for (const event of events) {
+    const after = evolve(state, event, event);
+    // A chunk needs no content to be counted.
+    const [update] = updatesOf(event, state, after, '');
+    if (event.version > from && update !== undefined) {
+      shown.push({ version: event.version, state: update.type === 'status' ? wireState(after) : null });
+    }
+    state = after;
+  }
+  return shown;
+}
+
+const wireState = ({ status }: TaskState) => `TASK_STATE_${status.toUpperCase().replace('-', '_')}`;

@@ -13,6 +13,11 @@ import { Load } from './load.js';
 import type { PostgresCluster } from './postgres-cluster.js';
 import { Random } from './random.js';
 import { checkDerived, checkPromises, readRecord } from './record-check.js';
+import { checkRemoteWorkers } from './remote-check.js';
+import type { RemoteReport } from './remote-worker.js';
+import { checkTexts } from './text-check.js';
+import { checkWebhooks } from './webhook-check.js';
+import type { WebhookReport } from './webhook.js';
 
 export interface StormOptions {
   readonly seed: number;
@@ -25,6 +30,10 @@ export interface StormOptions {
 export interface StormReport {
   readonly seed: number;
   readonly tasks: number;
+  /** Tasks of those, which remote workers did. */
+  readonly remote: number;
+  /** Webhooks that were told of their task. */
+  readonly webhooks: number;
   readonly events: number;
   readonly messages: number;
   /** Kind → how often. */
@@ -33,6 +42,7 @@ export interface StormReport {
 }
 
 const QUIET_MS = 60_000;
+const LEFT = `select exists (select from run_queue) or exists (select from push_delivery where state = 'pending') as left`;
 
 /** Load and faults on a fresh database, then every check there is. */
 export async function storm(cluster: PostgresCluster, options: StormOptions): Promise<StormReport> {
@@ -44,7 +54,8 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
   const scratch = await mkdtemp(join(cluster.directory, 'storm-'));
   const journal = new Journal();
   const violation = (what: string) => journal.violations.push(what);
-  const fleet = await Fleet.start(cluster, name, scratch, violation);
+  const ground = { cluster, database: name, url, scratch, onEndedByItself: violation };
+  const fleet = await Fleet.start(ground, random.fork());
   const leases = new LeaseWatch(url);
   const database = new Database(url, { maxConnections: 4 });
   try {
@@ -67,19 +78,28 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
     await database.claimState(secret);
     const log = new EventLog(database, secret);
     const record = await readRecord(database, log, leases.overdue);
+    const told = await checkWebhooks(database, record.tasks, fleet.webhook.reports<WebhookReport>());
+    const remoteReports = fleet.remoteWorkers.flatMap((worker) => worker.reports<RemoteReport>());
     const violations = [
       ...(await checkThroughApi(fleet.urls[0]!, journal)),
       ...record.violations,
       ...checkPromises(journal, record.tasks),
+      ...checkRemoteWorkers(record.tasks, remoteReports),
+      ...(await checkTexts(log, record.tasks)),
+      ...told.violations,
       ...(await checkDerived(database, log)),
       ...(await fleet.stop()),
     ];
     for (const { proxy } of fleet.members) {
       for (const [cut, times] of Object.entries(proxy.cuts)) if (times > 0) faults[cut] = (faults[cut] ?? 0) + times;
     }
+    if (fleet.front.lost > 0) faults['answer to a remote worker lost'] = fleet.front.lost;
     const { tasks, events } = record;
+    const remote = [...tasks.values()].filter(({ state }) => state.agent === 'afar').length;
     const all = [...journal.violations, ...violations];
-    return { seed, tasks: tasks.size, events, messages: journal.sent.length, faults, violations: all };
+    const { webhooks } = told;
+    const messages = journal.sent.length;
+    return { seed, tasks: tasks.size, remote, webhooks, events, messages, faults, violations: all };
   } finally {
     await leases.close();
     await database.close();
@@ -88,12 +108,12 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
   }
 }
 
-/** Until nothing is left to execute; what then still is, is stuck. */
+/** Until nothing is left to execute and nothing to tell; what then still is, is stuck. */
 async function untilQuiet(database: Database): Promise<void> {
   const deadline = Date.now() + QUIET_MS;
   while (Date.now() < deadline) {
-    const { rows } = await database.pool.query<{ left: number }>('select count(*)::integer as left from run_queue');
-    if (rows[0]!.left === 0) return;
+    const { rows } = await database.pool.query<{ left: boolean }>(LEFT);
+    if (!rows[0]!.left) return;
     await delay(50);
   }
 }

@@ -21,16 +21,16 @@ process.on('exit', killAll);
 // The fault suite starts processes without Jest.
 (globalThis as { afterAll?: (run: () => void) => void }).afterAll?.(killAll);
 
-/** One process of Acta, built and started as an operator would. */
-export class ActaProcess {
+/** One process of Node, of which a test sees what it prints and how it ends. */
+export class NodeProcess {
   readonly exited: Promise<Exit>;
   private readonly child: ChildProcess;
   private readonly output: string[] = [];
   private heard: (() => void)[] = [];
   private over: Exit | null = null;
 
-  constructor(app: 'server' | 'worker' | 'cli', env: Environment, args: readonly string[] = []) {
-    this.child = spawn(process.execPath, [entryOf(app), ...args], {
+  constructor(args: readonly string[], env: Environment) {
+    this.child = spawn(process.execPath, args, {
       env: { ...outerEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -90,6 +90,13 @@ export class ActaProcess {
 
   private wake(): void {
     for (const resolve of this.heard.splice(0)) resolve();
+  }
+}
+
+/** One process of Acta, built and started as an operator would. */
+export class ActaProcess extends NodeProcess {
+  constructor(app: 'server' | 'worker' | 'cli', env: Environment, args: readonly string[] = []) {
+    super([entryOf(app), ...args], env);
   }
 }
 

@@ -39,9 +39,13 @@ export class WebhookReceiver {
     });
   }
 
-  static async start(answer: (push: ReceivedPush, nth: number) => Answer = () => 200): Promise<WebhookReceiver> {
+  /** On the given port, or a free one. */
+  static async start(
+    answer: (push: ReceivedPush, nth: number) => Answer = () => 200,
+    port = 0,
+  ): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver(answer);
-    await new Promise<void>((resolve) => receiver.server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => receiver.server.listen(port, '127.0.0.1', resolve));
     return receiver;
   }
 
