@@ -115,7 +115,7 @@ async function actaMember(ground: Ground, app: 'server' | 'worker', runs: number
     ...more,
   };
   const launch = () => new ActaProcess(app, environment);
-  return new ActaMember(app, runs > 0, proxy, { launch }, onEndedByItself);
+  return new ActaMember(app, runs > 0, proxy, launch, onEndedByItself);
 }
 
 async function remoteMembers({ url, onEndedByItself }: Ground, serverUrl: string): Promise<Member[]> {

@@ -14,6 +14,8 @@ export interface Program {
   readonly ready: RegExp;
   /** What matches its name at the runs that it holds, for `like`. */
   readonly holder: (pid: number) => string;
+  /** Does away with what would make the next start fail as well. */
+  readonly startFailed?: () => void;
 }
 
 /** One process of a storm. It is up, unless something is being done to it. */
@@ -52,7 +54,7 @@ export class Member {
 
   /** Starts it, again and again while the database is away. */
   async start(): Promise<void> {
-    const { name, launch, ready } = this.program;
+    const { name, launch, ready, startFailed } = this.program;
     const deadline = Date.now() + START_MS;
     for (;;) {
       const process = launch(this.lastUrl);
@@ -72,6 +74,7 @@ export class Member {
         return;
       } catch (error) {
         process.kill('SIGKILL');
+        startFailed?.();
         if (Date.now() > deadline) throw error;
         await delay(100);
       }
@@ -111,11 +114,14 @@ export class ActaMember extends Member {
     readonly app: 'server' | 'worker',
     readonly runsAgents: boolean,
     readonly proxy: DatabaseProxy,
-    program: Omit<Program, 'name' | 'ready' | 'holder'>,
+    launch: () => NodeProcess,
     onEndedByItself: (what: string) => void,
   ) {
     const ready = /^Acta (?:listens on (\S+)|worker .+)$/m;
-    super({ ...program, name: app, ready, holder: (pid) => `%:${pid}:%` }, onEndedByItself);
+    const holder = (pid: number) => `%:${pid}:%`;
+    // Cuts that are still to come would each cost it a start, and a busy machine has no time for many.
+    const startFailed = () => proxy.disarm();
+    super({ name: app, launch, ready, holder, startFailed }, onEndedByItself);
   }
 
   override async stop(): Promise<string[]> {

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { Random } from './random.js';
 
-/** Of the answers to what a run said. */
-const LOST = 0.1;
+/** Of the answers to what a run says. */
+const LOST = 0.3;
+const SAYS = /^\/api\/runs\/.*\/(?:publish|finish)$/;
 
 /**
  * What stands before several servers: each request goes to one that is up. Now and then the answer to a remote worker gets
@@ -50,7 +51,7 @@ export class ServerFront {
     const passed = request(new URL(path, this.random.pick(urls)), { method, headers, agent: false });
     passed.on('error', () => to.destroy());
     passed.on('response', (answer) => {
-      if (path.startsWith('/api/runs/') && this.random.chance(this.loses)) {
+      if (SAYS.test(path) && this.random.chance(this.loses)) {
         this.lost += 1;
         answer.destroy();
         to.destroy();
