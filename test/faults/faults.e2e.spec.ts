@@ -12,9 +12,11 @@ afterAll(() => cluster?.close());
 
 // F37, in short: `npm run test:faults -- --storms 50` is all of it.
 it('keeps every promise through a storm of kills, cuts and restarts', async () => {
-  const { tasks, faults, violations } = await storm(cluster, { seed: 7, seconds: 5 });
+  const { tasks, remote, webhooks, faults, violations } = await storm(cluster, { seed: 7, seconds: 5 });
   expect(violations).toEqual([]);
   expect(tasks).toBeGreaterThan(5);
+  expect(remote).toBeGreaterThan(0);
+  expect(webhooks).toBeGreaterThan(0);
   expect(Object.keys(faults).length).toBeGreaterThan(2);
 }, 300_000);
 

@@ -14,9 +14,10 @@ const SILENCE_MS = 8_000;
 /** Code of A2A that a race with the end of a task may rightly bring. */
 const TASK_NOT_CANCELABLE = -32002;
 
-/** Paths of the agents: the first does it in processes of Acta, the other in remote workers. */
-const AGENTS = ['', '', '/agents/afar'];
-const WEBHOOKS = 0.3;
+/** Paths of the agents, in turn: the default one is run by processes of Acta, the other by remote workers. */
+const AGENTS = ['/agents/afar', '', ''];
+/** One piece of work in so many has a webhook. */
+const WEBHOOK_EACH = 4;
 /** As many addresses, of the one webhook. */
 const WEBHOOK_PATHS = 4;
 
@@ -67,8 +68,8 @@ export class Load {
 
   private something(random: Random): Promise<unknown> {
     const how = random.pick(['', ' sleep 200ms', ' chunks 6 every 25ms', ' sleep 50ms chunks 12 every 60ms']);
-    const text = `no ${(this.count += 1)}${how}`;
-    const work = { text, at: random.pick(AGENTS), webhook: random.chance(WEBHOOKS) };
+    const nth = this.count++;
+    const work = { text: `no ${nth}${how}`, at: AGENTS[nth % AGENTS.length]!, webhook: nth % WEBHOOK_EACH === 0 };
     const does: (() => Promise<unknown>)[] = [
       () => this.send(work, random),
       () => this.send(work, random),
