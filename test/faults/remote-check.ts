@@ -1,6 +1,6 @@
 import { activeRun, evolve, type TaskState } from '@app/domain';
 import type { Told } from './record-check.js';
-import type { RemoteReport } from './remote-worker.js';
+import type { Answered, RemoteReport } from './remote-worker.js';
 
 /** What remote workers were told, against the record; and each of their runs by itself. */
 export function checkRemoteWorkers(tasks: ReadonlyMap<string, Told>, reports: readonly RemoteReport[]): string[] {
@@ -18,11 +18,21 @@ export function checkRemoteWorkers(tasks: ReadonlyMap<string, Told>, reports: re
   }
   for (const report of reports) {
     if ('violation' in report) violations.push(report.violation);
-    else if (!recorded.get(report.runId)?.includes(report.seq)) {
-      violations.push(`${report.seq} of run ${report.runId} of ${report.taskId} was acknowledged, and is not recorded`);
-    }
+    else violations.push(...answerOf(report, recorded, tasks.get(report.taskId)?.state));
   }
   return violations;
+}
+
+function answerOf(
+  { taskId, runId, seq, as }: Answered,
+  recorded: ReadonlyMap<string, readonly number[]>,
+  state: TaskState | undefined,
+): string[] {
+  const what = `${seq} of run ${runId} of ${taskId}`;
+  const is = recorded.get(runId)?.includes(seq) ?? false;
+  if (as === 'recorded') return is ? [] : [`${what} was acknowledged, and is not recorded`];
+  // While no other run has come, what is recorded is acknowledged, however often it is said.
+  return is && state?.run?.id === runId ? [`${what} is recorded, and was refused`] : [];
 }
 
 /** Run → the numbers under which it wrote, each as often as there is a command of that number. */

@@ -3,9 +3,15 @@ import type { JsonObject } from '@app/domain';
 import { Lost, WorkerApi } from './worker-api.js';
 import storm from './storm.agent.mjs';
 
-/** What a remote worker says of itself: what was wrong, or what it was told is recorded. */
-export type RemoteReport =
-  { readonly violation: string } | { readonly taskId: string; readonly runId: string; readonly seq: number };
+/** What a remote worker says of itself: what was wrong, or what it was told of something that a run said. */
+export type RemoteReport = { readonly violation: string } | Answered;
+
+export interface Answered {
+  readonly taskId: string;
+  readonly runId: string;
+  readonly seq: number;
+  readonly as: 'recorded' | 'refused';
+}
 
 interface Claimed {
   readonly runId: string;
@@ -88,9 +94,15 @@ class Run {
 
   private async write(what: 'publish' | 'finish', body: JsonObject): Promise<void> {
     this.seq += 1;
-    await this.post(what, { ...body, seq: this.seq });
     const { taskId, runId } = this.claimed;
-    report({ taskId, runId, seq: this.seq });
+    const said = { taskId, runId, seq: this.seq };
+    try {
+      await this.post(what, { ...body, seq: this.seq });
+      report({ ...said, as: 'recorded' });
+    } catch (error) {
+      if (error instanceof Lost) report({ ...said, as: 'refused' });
+      throw error;
+    }
   }
 
   private async beat(): Promise<void> {
@@ -113,7 +125,7 @@ class Run {
       if (heard.cancelRequested) this.canceled.abort();
       this.readThrough = Math.max(this.readThrough, ...heard.messages.map(({ version }) => version));
     } catch (error) {
-      if (error instanceof Lost) this.lost.abort(error);
+      if (error instanceof Lost) this.lost.abort();
       throw error;
     }
   }
