@@ -246,7 +246,7 @@ describe('a worker’s key', () => {
 it('answers waiting claims at once when the server goes', async () => {
   const leaving = await startServer({ databaseUrl: shared.url, env: { ACTA_AGENTS: AGENTS } });
   const waiting = post('workers/claim', { waitMs: 30_000 }, key, leaving.url);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
   const gone = leaving.stop();
   expect(await waiting).toMatchObject({ status: 200, body: { runs: [] } });
   expect((await gone).code).toBe(0);
