@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { readConfig } from '@app/config';
 import { startServer } from './server.js';
 
-// The heap may grow by half before it is collected. Left to itself it takes twice the memory under steady load, for no
-// measurable gain.
-setFlagsFromString('--heap-growing-percent=50');
+// The heap may double before it is collected. Left to itself it takes half as much memory again under steady load and costs
+// hardly less; at half of it, a fifth of the process's time goes into collecting.
+setFlagsFromString('--heap-growing-percent=100');
 
 // An agent that forgets a promise must not take every other run of the process along. What is thrown outside of any
 // promise stays fatal: nobody knows what state it left.

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import {
   DomainError,
   type FieldViolation,
@@ -161,7 +161,7 @@ export class ApiKeys {
 }
 
 /** How tokens are stored and looked up. */
-export const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
+export const digest = (token: string): Buffer => hash('sha256', token, 'buffer');
 
 export const isOver = (instant: Date | null, now: number): boolean => instant !== null && instant.getTime() <= now;
 
