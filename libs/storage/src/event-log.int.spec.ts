@@ -3,6 +3,7 @@ import { decide, evolveAll, type TaskCommand } from '@app/domain';
 import { Acta, type Replica } from '../../../test/support/acta.js';
 import { aMessage, SUBMIT } from '../../../test/support/tasks.js';
 import type { Append, StreamHead } from './append.js';
+import { LOAD_HEAD } from './event-log.statements.js';
 
 const TENANT = 'acme';
 const AT = '2026-01-01T00:00:00.000Z';
@@ -46,6 +47,31 @@ async function headOf(taskId: string): Promise<StreamHead> {
 }
 
 const add = (text: string): TaskCommand => ({ type: 'AddMessage', message: aMessage(text) });
+
+describe('on tables that the planner takes for empty', () => {
+  it.each([
+    ['the row of a task', 'task', 'update task set status = status where tenant_id = $1 and task_id = $2'],
+    ['the row of a task in the queue', 'run_queue', 'select from run_queue where tenant_id = $1 and task_id = $2 for update'],
+    ['the head of a stream', 'task', LOAD_HEAD.text.replaceAll(/\$[34]/g, 'null')],
+    ['the events of a stream', 'event', 'select from event where tenant_id = $1 and task_id = $2 and version > 0'],
+  ])('finds %s by its key, and by no index of all of its tenant', async (_what, table, statement) => {
+    const empty = await Acta.open();
+    try {
+      const plan = await (
+        await empty.replica({ concurrency: 0 })
+      ).database.transaction(async (executor) => {
+        await executor.query('set local plan_cache_mode = force_generic_plan');
+        await executor.query(`prepare planned (text, text) as ${statement}`);
+        const { rows } = await executor.query<{ 'QUERY PLAN': string }>(`explain execute planned ('acme', 't1')`);
+        await executor.query('deallocate planned');
+        return rows.map((row) => row['QUERY PLAN']).join('\n');
+      });
+      expect(plan).toMatch(new RegExp(`using ${table}_pkey on ${table}\\b`));
+    } finally {
+      await empty.close();
+    }
+  });
+});
 
 describe('the log', () => {
   it('gives back what was appended, its content readable, in the order of versions', async () => {
