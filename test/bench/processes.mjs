@@ -37,7 +37,8 @@ async function start(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  process.once('exit', () => child.kill());
+  const takeAlong = () => child.kill();
+  process.once('exit', takeAlong);
   /** @type {string} */
   const said = await new Promise((resolve, reject) => {
     let output = '';
@@ -51,6 +52,7 @@ async function start(
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
+    process.off('exit', takeAlong);
   };
   return { said, pid: /** @type {number} */ (child.pid), stop };
 }

@@ -51,7 +51,11 @@ const add = (text: string): TaskCommand => ({ type: 'AddMessage', message: aMess
 describe('on tables that the planner takes for empty', () => {
   it.each([
     ['the row of a task', 'task', 'update task set status = status where tenant_id = $1 and task_id = $2'],
-    ['the row of a task in the queue', 'run_queue', 'select from run_queue where tenant_id = $1 and task_id = $2 for update'],
+    [
+      'the row of a task in the queue',
+      'run_queue',
+      'select from run_queue where tenant_id = $1 and task_id = $2 for update',
+    ],
     ['the head of a stream', 'task', LOAD_HEAD.text.replaceAll(/\$[34]/g, 'null')],
     ['the events of a stream', 'event', 'select from event where tenant_id = $1 and task_id = $2 and version > 0'],
   ])('finds %s by its key, and by no index of all of its tenant', async (_what, table, statement) => {
