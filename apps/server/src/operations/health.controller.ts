@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Database } from '@app/storage';
 import { AgentDirectory } from '@app/tasks';
 import { PROTOCOL_VERSIONS } from '@app/wire';
@@ -9,6 +10,8 @@ import { A2A_BINDINGS, Cards } from '../a2a/cards.js';
 @Controller('health')
 export class HealthController implements OnModuleDestroy {
   private draining = false;
+  /** One question at a time, for all probes: each would hold a connection for as long as the database is silent. */
+  private asking: Promise<boolean> | null = null;
 
   constructor(
     private readonly database: Database,
@@ -53,13 +56,20 @@ export class HealthController implements OnModuleDestroy {
     return database ? 'ok' : 'unavailable';
   }
 
-  private async databaseAnswers(): Promise<boolean> {
-    return this.database.pool.query('select 1').then(
-      () => true,
-      () => false,
-    );
+  private databaseAnswers(): Promise<boolean> {
+    this.asking ??= this.database.pool
+      .query('select 1')
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => (this.asking = null));
+    return Promise.race([this.asking, delay(PROBE_MS, false, { ref: false })]);
   }
 }
+
+/** Whoever probes has little patience, and a database that takes longer is as good as silent. */
+const PROBE_MS = 2_000;
 
 type Status = 'ok' | 'unavailable' | 'draining';
 
