@@ -69,7 +69,9 @@ export class Member {
           this.url = null;
           if (this.expected) return;
           this.onEndedByItself(`a ${name} ended by itself (${signal ?? code}): ${process.logs.slice(-2_000)}`);
-          void this.alone(() => this.start());
+          this.alone(() => this.start()).catch((error: unknown) =>
+            this.onEndedByItself(`a ${name} stays away: ${String(error)}`),
+          );
         });
         return;
       } catch (error) {

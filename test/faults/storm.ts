@@ -100,6 +100,10 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
     const { webhooks } = told;
     const messages = journal.sent.length;
     return { seed, tasks: tasks.size, remote, webhooks, events, messages, faults, violations: all };
+  } catch (error) {
+    // Whatever it left running would be in the way of the next storm.
+    await fleet.stop().catch(() => undefined);
+    throw error;
   } finally {
     await leases.close();
     await database.close();

@@ -3,7 +3,7 @@ import { Authenticator } from '@app/access';
 import type { Config } from '@app/config';
 import { Agents } from '@app/execution';
 import { DataDirectory, openStorage } from '@app/storage';
-import { ConsoleLogger, type LogLevel } from '@nestjs/common';
+import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -29,7 +29,8 @@ export interface RunningServer {
 export async function startServer(config: Config): Promise<RunningServer> {
   const agents = await Agents.load(config.agents, config);
   const { databaseUrl, dataDir, secretKey } = config;
-  const storage = await openStorage({ databaseUrl, dataDir, secretKey });
+  const onError = ({ message }: Error) => new Logger('storage').warn({ message });
+  const storage = await openStorage({ databaseUrl, dataDir, secretKey, onError });
   try {
     const directory = new DataDirectory(dataDir);
     const token = config.token ?? (await directory.token());

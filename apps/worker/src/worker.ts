@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from '@app/config';
 import { Agents, Worker } from '@app/execution';
 import { openStorage } from '@app/storage';
-import { ConsoleLogger } from '@nestjs/common';
+import { ConsoleLogger, Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { WorkerModule } from './worker.module.js';
 
@@ -25,7 +25,8 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   }
   const agents = await Agents.load(config.agents, config);
   const { databaseUrl, dataDir, secretKey } = config;
-  const storage = await openStorage({ databaseUrl, dataDir, secretKey });
+  const onError = ({ message }: Error) => new Logger('storage').warn({ message });
+  const storage = await openStorage({ databaseUrl, dataDir, secretKey, onError });
   try {
     const app = await NestFactory.createApplicationContext(WorkerModule.with({ config, storage, agents }), {
       logger: new ConsoleLogger({

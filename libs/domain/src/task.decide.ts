@@ -66,8 +66,8 @@ function withClaim(state: TaskState | null, events: TaskEvent[], claim: Claim | 
   if (claim === undefined) return events;
   const after = evolveAll(state, events, at);
   if (after === null || !isQueued(after)) return events;
-  // A retry waits its time out, whoever writes to the task meanwhile.
-  return after.notBefore !== null && after.notBefore > at ? events : [...events, started(after, claim)];
+  // A retry waits its time out, whoever writes to the task meanwhile, and the queue knows by the right clock when that is.
+  return after.notBefore === null ? [...events, started(after, claim)] : events;
 }
 
 function accepted(message: Message): TaskEvent {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Principal } from '@app/domain';
+import { DomainError, type Principal } from '@app/domain';
 import { Acta, anAgent, type Replica } from '../../../test/support/acta.js';
 import { aMember, aWorker } from '../../../test/support/tasks.js';
 
@@ -129,6 +129,30 @@ describe('a claim', () => {
     const next = await claim(worker, { limit: 2 });
     expect(next.map(({ taskId }) => taskId).toSorted()).toEqual(ids.toSorted());
     expect(next.map(({ attempt }) => attempt)).toEqual([1, 1]);
+  });
+
+  it('that can never be answered uses an attempt, as a run that ended so', async () => {
+    const taskId = await replica.submit(alice, 'one');
+    const spoiled = new TypeError('it cannot be read');
+    const restore = onRead(() => {
+      throw spoiled;
+    });
+    await expect(claim()).rejects.toBe(spoiled);
+    restore();
+    const lost = (await replica.events(alice.tenantId, taskId)).slice(3);
+    expect(lost).toMatchObject([
+      { type: 'RunLost', facts: { reason: 'retryable-error' } },
+      { type: 'RunRetried', facts: { attempt: 1, counted: true } },
+    ]);
+  });
+
+  it('that may not be answered any more goes to the next', async () => {
+    const taskId = await replica.submit(alice, 'one');
+    const revoked = new DomainError('Unauthenticated', 'revoked', {});
+    const claiming = replica.remote.claim(worker, {}, new AbortController().signal, () => Promise.reject(revoked));
+    await expect(claiming).rejects.toBe(revoked);
+    expect((await typesOf(taskId)).slice(2)).toEqual(HANDED_BACK);
+    expect(await claim()).toMatchObject([{ taskId, attempt: 1 }]);
   });
 
   it('hands back what it could not answer once the database is there again', async () => {

@@ -1,5 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activeRun, DomainError, type Fence, type Message, newId, type Principal } from '@app/domain';
+import {
+  activeRun,
+  DomainError,
+  type Fence,
+  type Message,
+  newId,
+  type Principal,
+  type RetryPolicy,
+  retryAt,
+} from '@app/domain';
 import { isUnavailable, type StreamHead } from '@app/storage';
 import { freshCommand, type TaskReader, type TaskStreams } from '@app/tasks';
 import { BehaviorSubject, filter, fromEvent, merge, timer } from 'rxjs';
@@ -25,6 +34,7 @@ export class RemoteClaims {
     private readonly streams: TaskStreams,
     private readonly reader: TaskReader,
     private readonly queue: RunQueue,
+    private readonly retryPolicy: (agent: string) => RetryPolicy,
     private readonly leaseMs: number,
     pollMs = POLL_MS,
   ) {
@@ -38,13 +48,15 @@ export class RemoteClaims {
 
   /**
    * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first. Nothing is left with a client that has
-   * gone, or that cannot be told what it got. Errors: Forbidden for a caller that is no worker, or asks for agents that
+   * gone, or that cannot be told what it got; `permit` is asked before it is told, and throws when it may not be. Errors:
+   * what `permit` throws; Forbidden for a caller that is no worker, or asks for agents that
    * are not its own; Overloaded when too many claims wait, or the server shuts down.
    */
   async claim(
     principal: Principal,
     { agents = [], limit = 1, waitMs = 0 }: { agents?: readonly string[]; limit?: number; waitMs?: number },
     client: AbortSignal,
+    permit: () => Promise<void> = async () => undefined,
   ): Promise<RemoteRun[]> {
     requireWorker(principal);
     const wanted = agents.length === 0 ? principal.agents : agents;
@@ -53,7 +65,15 @@ export class RemoteClaims {
     if (this.draining.value) {
       throw new DomainError('Overloaded', 'the server is shutting down; claim again later', { retryAfterSeconds: 1 });
     }
-    const look = () => this.claimNow(principal, wanted, limit, client);
+    const check = async () => {
+      client.throwIfAborted();
+      await permit();
+    };
+    const look = () =>
+      this.claimNow(principal, wanted, limit, check).catch((error: unknown) => {
+        if (client.aborted) return [];
+        throw error;
+      });
     if (client.aborted) return [];
     if (waitMs === 0) return look();
     const over = new AbortController();
@@ -66,19 +86,24 @@ export class RemoteClaims {
     principal: Principal,
     agents: readonly string[],
     limit: number,
-    client: AbortSignal,
+    check: () => Promise<void>,
   ): Promise<RemoteRun[]> {
     const held = await this.take(principal, agents, limit);
+    if (held.length === 0) return [];
+    let runs: (RemoteRun | null)[];
     try {
-      client.throwIfAborted();
-      const runs = await Promise.all(held.map((run) => this.describe(principal, run)));
-      client.throwIfAborted();
-      return runs.flatMap((run) => run ?? []);
+      runs = await Promise.all(held.map((run) => this.describe(principal, run)));
     } catch (error) {
-      await this.handBack(principal, held);
-      if (client.aborted) return [];
+      await this.handBack(principal, held, !isUnavailable(error));
       throw error;
     }
+    try {
+      await check();
+    } catch (error) {
+      await this.handBack(principal, held);
+      throw error;
+    }
+    return runs.flatMap((run) => run ?? []);
   }
 
   private async take(principal: Principal, agents: readonly string[], limit: number): Promise<Held[]> {
@@ -143,10 +168,15 @@ export class RemoteClaims {
   }
 
   /**
-   * Nobody has been told of these runs: another worker takes them at once, and no attempt is used. What kept them from being
-   * told, a database that was away, may keep this from being written, too: then it is tried again, while a lease could hold.
+   * Nobody has been told of these runs: another worker takes them at once, and no attempt is used. A database that was away
+   * may keep this from being written, too: then it is tried again, while a lease could hold. What is `untellable` for
+   * another reason is lost like a run that ended so, or it would come back without end.
    */
-  private async handBack({ tenantId, subject, role }: Principal, held: readonly Held[]): Promise<void> {
+  private async handBack(
+    { tenantId, subject, role }: Principal,
+    held: readonly Held[],
+    untellable = false,
+  ): Promise<void> {
     const leaseEnds = performance.now() + this.leaseMs;
     const giveBack = async ({ taskId, head }: Held): Promise<void> => {
       const { id: runId, leaseGeneration, dispatcherGeneration } = activeRun(head.state)!;
@@ -154,7 +184,12 @@ export class RemoteClaims {
       const envelope = { tenantId, taskId, actor: { subject, role }, ...freshCommand('hand-back'), fence };
       for (;;) {
         try {
-          await this.streams.apply(envelope, { type: 'LoseRun', fence, reason: 'released', retry: HANDED_BACK }, head);
+          const retry = untellable ? await this.retryOf(head) : HANDED_BACK;
+          await this.streams.apply(
+            envelope,
+            { type: 'LoseRun', fence, reason: untellable ? 'retryable-error' : 'released', retry },
+            head,
+          );
           return;
         } catch (error) {
           // Fenced: it is over already. Whatever cannot be handed back ends with its lease.
@@ -164,5 +199,11 @@ export class RemoteClaims {
       }
     };
     await Promise.all(held.map(giveBack));
+  }
+
+  private async retryOf({ state: { agent, attempts } }: StreamHead) {
+    const policy = this.retryPolicy(agent);
+    const now = await this.streams.log.database.now();
+    return { maxAttempts: policy.attempts, notBefore: retryAt(now, attempts, policy, Math.random()) };
   }
 }

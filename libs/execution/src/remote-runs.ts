@@ -57,7 +57,7 @@ export class RemoteRuns {
     private readonly leaseMs: number,
     pollMs?: number,
   ) {
-    this.claims = new RemoteClaims(streams, reader, queue, leaseMs, pollMs);
+    this.claims = new RemoteClaims(streams, reader, queue, (agent) => agents.retryOf(agent), leaseMs, pollMs);
   }
 
   /** Hands out no more runs: whoever waits for one is answered with none. */

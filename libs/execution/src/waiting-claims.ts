@@ -90,12 +90,15 @@ class Line {
   /** Waits for its turn, and looks; nothing when it is over before. */
   async turn<T>(over: AbortSignal, look: () => Promise<T[]>): Promise<T[]> {
     if (!(await this.called(over))) return [];
+    // Where something was there may be more, and who could not look, or failed to, leaves its turn to the next.
+    let more = true;
     try {
-      const found = over.aborted ? null : await look();
-      // Where something was there may be more, and who could not look any more leaves its turn to the next.
-      if (found === null || found.length > 0) this.rung = true;
-      return found ?? [];
+      if (over.aborted) return [];
+      const found = await look();
+      more = found.length > 0;
+      return found;
     } finally {
+      if (more) this.rung = true;
       this.looking = false;
       this.callNext();
     }

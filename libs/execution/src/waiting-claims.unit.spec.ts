@@ -55,6 +55,21 @@ describe('a wake-up', () => {
     expect(await Promise.all(all)).toEqual([['one'], ['three'], ['two']]);
   });
 
+  it('goes to the next when the first fails to look', async () => {
+    const failing = claims.untilFound(aWorker('worker'), ['tester'], here, async () => {
+      if (looks.push('fails') === 1) return [];
+      throw new Error('the database is away');
+    });
+    failing.catch(() => undefined);
+    await settled();
+    const second = waiting('second');
+    await settled();
+    await queue('one');
+    expect(looks).toEqual(['fails', 'second', 'fails', 'second']);
+    await expect(failing).rejects.toThrow('the database is away');
+    expect(await second).toEqual(['one']);
+  });
+
   it('goes to each line that could take the work', async () => {
     const ends = new AbortController();
     const strangers = [aWorker('of another ring', { rings: ['ring:ops'] }), aWorker('x', { tenantId: 'umbrella' })];

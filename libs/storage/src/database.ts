@@ -39,6 +39,9 @@ const PLANNING = 'set random_page_cost = 1.1; set max_parallel_workers_per_gathe
 
 const NOW: NamedStatement = { name: 'now', text: 'select clock_timestamp() as now' };
 
+/** What nobody waits for any more must not go on, and be done after its caller was told that it was not. */
+const settingsFor = (answerMs = 0) => `${PLANNING}; set statement_timeout = ${Math.round(answerMs * 0.9)}`;
+
 /** The connections of this process to the one database. */
 export class Database {
   readonly pool: pg.Pool;
@@ -59,7 +62,7 @@ export class Database {
       connectionTimeoutMillis: options.answerMs,
       query_timeout: options.answerMs,
       ...config,
-      onConnect: (client) => client.query(PLANNING),
+      onConnect: (client) => client.query(settingsFor(options.answerMs)),
     } as pg.PoolConfig);
     // An idle connection that the server closes must not end the process.
     this.pool.on('error', (error) => options.onError?.(error));

@@ -70,6 +70,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 /** Connects only: for what must work on a schema of any age (`acta migrate`, `acta doctor`). */
 export async function openDatabase(options: StorageOptions): Promise<Connection> {
   const { databaseUrl, dataDir, secretKey, log, ...others } = options;
+  const { onError } = others;
   const poolOptions = { answerMs: ANSWER_MS, ...others };
   if (databaseUrl !== null) {
     if (secretKey === null) throw new StorageError('DATABASE_URL needs ACTA_SECRET_KEY: set it to the one secret.');
@@ -77,7 +78,7 @@ export async function openDatabase(options: StorageOptions): Promise<Connection>
     const database = new Database(databaseUrl, poolOptions);
     return { database, secret: new ServerSecret(secretKey), embedded: false, close: () => database.close() };
   }
-  const postgres = await openEmbeddedPostgres(dataDir, { log, revive: true });
+  const postgres = await openEmbeddedPostgres(dataDir, { log, revive: true, onTrouble: onError });
   try {
     const secret = new ServerSecret(secretKey ?? (await new DataDirectory(dataDir).secret()));
     const database = new Database(postgres.connection, poolOptions);

@@ -45,6 +45,17 @@ for (const [what, ask] of Object.entries(WAYS)) {
   });
 }
 
+it('does nothing any more of what its caller was told that it was not done', async () => {
+  await database.pool.query('create table late (at timestamptz)');
+  const slow = database.pool.query('insert into late select clock_timestamp() from pg_sleep(3)');
+  expect(isUnavailable(await failureOf(slow))).toBe(true);
+  const direct = new Database(shared.url);
+  const busy = `select from pg_stat_activity where datname = current_database() and query like 'insert into late%' and state = 'active'`;
+  while ((await direct.pool.query(busy)).rowCount! > 0);
+  expect((await direct.pool.query('select from late')).rowCount).toBe(0);
+  await direct.close();
+});
+
 it('holds nobody for ever who waits for a connection', async () => {
   const held = database.transaction(() => failureOf(database.pool.query('select 1')));
   expect(isUnavailable(await held)).toBe(true);

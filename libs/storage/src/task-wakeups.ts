@@ -195,6 +195,7 @@ export class TaskWakeups {
     this.latest = this.client = null;
     // It may be connected all the same, and just not listen or not answer.
     void hangUp(client);
+    if (this.closed) return;
     this.reconnectTimer = setTimeout(() => {
       this.reconnectTimer = null;
       void this.connect();

@@ -73,8 +73,7 @@ export class HeldRequests implements OnModuleDestroy {
       this.release(key);
     }
     // The outcome may come between two rounds of the recheck.
-    const refusal = await this.recheck.refusalOf(answer);
-    if (refusal !== null) throw refusal;
+    await this.recheck.require(answer);
   }
 
   private admit({ tenantId, subject }: Principal): string {

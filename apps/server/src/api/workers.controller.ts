@@ -18,7 +18,9 @@ export class WorkersController {
   async claim(@Req() request: EdgeRequest, @Res({ passthrough: true }) reply: FastifyReply) {
     const wanted = native.decodeClaim(objectOf(request));
     const { authorization } = request.headers;
-    const claim = (signal: AbortSignal) => this.runs.claim(principalOf(request), wanted, signal);
+    // A run that a revoked key was given would be lost with its lease.
+    const permit = () => this.recheck.require({ authorization });
+    const claim = (signal: AbortSignal) => this.runs.claim(principalOf(request), wanted, signal, permit);
     return { runs: await this.recheck.during({ authorization }, whileConnected(reply), claim) };
   }
 

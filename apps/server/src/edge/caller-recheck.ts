@@ -45,6 +45,12 @@ export class CallerRecheck implements OnModuleDestroy {
     }
   }
 
+  /** Errors: Unauthenticated or TaskNotFound, when the caller may have the answer no more. */
+  async require(answer: LongAnswer): Promise<void> {
+    const refusal = await this.refusalOf(answer);
+    if (refusal !== null) throw refusal;
+  }
+
   /** Does what takes its time; its signal aborts when nobody is left who may have it. Errors: Unauthenticated, TaskNotFound. */
   async during<T>(answer: LongAnswer, client: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const refused = new AbortController();

@@ -135,23 +135,23 @@ export class PushSender {
     let due: DuePush | null = claim.next ?? (await outbox.next(claim, leaseMs));
     let renewedAt = leasedAt;
     for (let told = 0; due !== null; told += 1) {
-      const leaseEnds = renewedAt + leaseMs - client.timeoutMs;
-      if (told === IN_A_ROW || performance.now() >= leaseEnds) return outbox.release(claim);
-      const outcome = await this.attempt(claim, due);
+      if (told === IN_A_ROW) return outbox.release(claim);
+      const outcome = await this.attempt(claim, due, renewedAt + leaseMs - client.timeoutMs);
       if (outcome === null) return outbox.release(claim);
       renewedAt = performance.now();
       due = await outbox.settle(claim, due.version, outcome, leaseMs);
     }
   }
 
-  /** Null when it was broken off. */
-  private async attempt(claim: PushClaim, due: DuePush): Promise<PushOutcome | null> {
+  /** Null when it was broken off, or could not begin by `latest`: its answer might come when another sender has the webhook. */
+  private async attempt(claim: PushClaim, due: DuePush, latest: number): Promise<PushOutcome | null> {
     if (claim.target === null) return { state: 'dead', error: 'the task was erased' };
     const codec = this.parts.codecFor(claim.protocolVersion as ProtocolVersion);
     const update = await this.parts.updates.at(claim, due.version, codec.webhook.tells);
     if (update === null) return { state: 'dead', error: 'its content was erased or cannot be read' };
     const body = Buffer.from(JSON.stringify(codec.encodeUpdate(update)));
     const headers = this.headersOf(claim, claim.target, due.version, body, codec.webhook.mediaType);
+    if (performance.now() >= latest) return null;
     try {
       await this.parts.client.post(claim.target.url, headers, body, this.stopping.signal);
       this.answered(claim, true);

@@ -113,6 +113,24 @@ describe('the embedded Postgres', () => {
     await fourth.close();
   });
 
+  it('says once why it cannot be started again, and comes back when it can', async () => {
+    const troubles: string[] = [];
+    const onTrouble = ({ message }: Error) => void troubles.push(message);
+    const opened = await openEmbeddedPostgres(dataDir, { settings, revive: true, onTrouble });
+    const config = join(dataDir, 'postgres', 'postgresql.conf');
+    const right = await readFile(config, 'utf8');
+    await writeFile(config, `${right}\nno_such_setting = on\n`);
+    process.kill(await postmasterPid(), 'SIGKILL');
+    const log = join(dataDir, 'postgres.log');
+    const complaints = async () => (await readFile(log, 'utf8')).split('no_such_setting').length - 1;
+    while ((await complaints()) < 3) await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(troubles).toEqual([expect.stringContaining('The embedded Postgres did not start')]);
+    await writeFile(config, right);
+    while ((await query(opened.url, 'SELECT 1 AS value').catch(() => 0)) !== 1);
+    await opened.close();
+    expect(await runs()).toBe(false);
+  });
+
   it('goes on when one of its processes is killed, and knows its users afterwards', async () => {
     const first = await openEmbeddedPostgres(dataDir, { settings });
     const client = new pg.Client(first.url);

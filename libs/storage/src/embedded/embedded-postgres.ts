@@ -11,6 +11,7 @@ const POLL_MS = 20;
 const PATIENCE_MS = 60_000;
 /** Between two attempts to come back to a server that is gone, or does not start. */
 const COME_BACK_MS = 250;
+const MAX_COME_BACK_MS = 10_000;
 // What Postgres complains about when another postmaster has the cluster.
 const LOST_RACE = /lock file "postmaster.pid" (already exists|is empty)/;
 
@@ -21,6 +22,8 @@ export interface EmbeddedPostgresOptions {
   settings?: Record<string, string>;
   /** Starts it again whenever it is gone, for as long as it is open. */
   revive?: boolean;
+  /** Hears, once for each reason, why it cannot be started again. */
+  onTrouble?: (trouble: Error) => void;
 }
 
 export interface EmbeddedPostgres {
@@ -46,14 +49,17 @@ export async function openEmbeddedPostgres(
   dataDir: string,
   options: EmbeddedPostgresOptions = {},
 ): Promise<EmbeddedPostgres> {
-  const { log = () => undefined, settings = {}, revive = false } = options;
+  const { log = () => undefined, settings = {}, revive = false, onTrouble = () => undefined } = options;
   const place = await findPlace(dataDir, log);
   const stopPostgres = () => stop(place, () => binariesFor(place));
   const { address, presence, started } = await withDatabase(() => adoptOrStart(place, settings), stopPostgres);
   // Sockets stay where they are, and connections that are made later find them there; a port has to be asked for.
   const same = process.platform === 'win32' ? { ...settings, port: String(address.port) } : settings;
-  const leave = stay(presence, async (wanted) =>
-    revive ? (await adoptOrStart(place, same, wanted)).presence : (await Presence.join(address)).presence,
+  const leave = stay(
+    presence,
+    async (wanted) =>
+      revive ? (await adoptOrStart(place, same, wanted)).presence : (await Presence.join(address)).presence,
+    onTrouble,
   );
   let closing: Promise<void> | undefined;
   const close = (end = stopPostgres): Promise<void> => (closing ??= leave(end));
@@ -85,16 +91,28 @@ const nothing = async (): Promise<void> => undefined;
 function stay(
   present: Presence,
   comeBack: (wanted: () => boolean) => Promise<Presence | undefined>,
+  onTrouble: (trouble: Error) => void,
 ): (stop: () => Promise<void>) => Promise<void> {
   let presence: Promise<Presence | undefined> = Promise.resolve(present);
   let leaving = false;
+  let told: string | undefined;
+  const inVain = (error: Error): undefined => {
+    // Times and process ids apart.
+    const reason = error.message.replaceAll(/\d+/g, '');
+    if (reason !== told && !leaving) onTrouble(error);
+    told = reason;
+  };
   const staying = async () => {
-    while (!leaving) {
+    for (let pause = COME_BACK_MS; !leaving; pause = Math.min(2 * pause, MAX_COME_BACK_MS)) {
       const session = await presence;
-      session?.letGo();
-      await session?.ended;
-      await delay(COME_BACK_MS, undefined, { ref: false });
-      if (!leaving) presence = comeBack(() => !leaving).catch(() => undefined);
+      if (session !== undefined) {
+        pause = COME_BACK_MS;
+        told = undefined;
+        session.letGo();
+        await session.ended;
+      }
+      await delay(pause, undefined, { ref: false });
+      if (!leaving) presence = comeBack(() => !leaving).catch(inVain);
     }
   };
   void staying();
