@@ -40,7 +40,8 @@ export interface StreamOptions {
  * A live task from its snapshot on. With `lastEventId` the snapshot is the task as of that version, so that a client that
  * comes back misses nothing, on any replica, also when the task ended meanwhile.
  *
- * Errors: TaskNotFound, also for a task that is not of `agent`; TaskEnded when nothing is to come; InvalidParameters for an id that is no version of the task.
+ * Errors: TaskNotFound, also for a task that is not of `agent`; TaskEnded when nothing is to come; InvalidParameters for an
+ * id that is no version of the task.
  */
 export class SubscribeToTask extends Query<TaskStream> {
   constructor(

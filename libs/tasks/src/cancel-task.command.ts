@@ -26,8 +26,8 @@ export class CancelPolicy {
 }
 
 /**
- * Ends a task, and gives it in its final state: canceled, or whatever won the race. Errors: TaskNotFound
- * (also for one that is not of `agent`), TaskNotCancelable (it had ended before, or a worker holds it and only that worker may cancel).
+ * Ends a task, and gives it in its final state: canceled, or whatever won the race. Errors: TaskNotFound (also for one that
+ * is not of `agent`), TaskNotCancelable (it had ended before, or a worker holds it and only that worker may cancel).
  */
 export class CancelTask extends Command<TaskView> {
   constructor(

@@ -8,7 +8,8 @@ import { isThere } from './visible-task.js';
 
 /**
  * Goes on with a task that asked for an authorization which has happened elsewhere; one that goes on already, or that a
- * resume has brought to its end, is given as it is. Errors: TaskNotFound, TaskEnded, InvalidParameters (it waits for input instead).
+ * resume has brought to its end, is given as it is. Errors: TaskNotFound, TaskEnded, InvalidParameters (it waits for input
+ * instead).
  */
 export class ResumeTask extends Command<TaskView> {
   constructor(

@@ -15,7 +15,7 @@ import { Controller, Logger, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { bytesOf, type EdgeRequest } from '../edge/caller.js';
 import { refusalOf } from '../edge/error.filter.js';
-import { codecOf, codecToRefuseIn, describeRefusal, instead } from '../edge/surfaces.js';
+import { codecOf, codecToRefuseIn, describeRefusal, whereMethodIs } from '../edge/surfaces.js';
 import { SseStreams } from '../edge/sse-streams.js';
 import { A2aOperations, isStream } from './a2a-operations.js';
 import { callerOf, encoded } from './a2a-caller.js';
@@ -48,7 +48,7 @@ export class JsonRpcController {
   private async answer(codec: A2aCodec, call: RpcCall, request: EdgeRequest, reply: FastifyReply): Promise<void> {
     const method = codec.methods.get(call.method);
     if (method === undefined) {
-      const said = `A2A ${codec.version} has no method "${call.method}"; ${instead(codec, call.method)}`;
+      const said = `A2A ${codec.version} has no method "${call.method}"; ${whereMethodIs(codec, call.method)}`;
       throw new DomainError('MethodNotFound', said, { method: call.method });
     }
     const decoded = method.decode(call.params);

@@ -34,13 +34,13 @@ export function codecToRefuseIn(request: EdgeRequest): A2aCodec {
   }
 }
 
-/** What to do about a method that a version lacks. Said, and never done: the header alone chooses the version. */
-export function instead(codec: A2aCodec, method: string): string {
+/** Where a method is that a version lacks. Said, and never done: the header alone chooses the version. */
+export function whereMethodIs(codec: A2aCodec, method: string): string {
   const other = Object.values(CODECS).find(({ methods }) => methods.has(method));
-  return other === undefined
-    ? `it has ${[...codec.methods.keys()].join(', ')}`
-    : `A2A ${other.version} has it: send A2A-Version: ${other.version}`;
+  return other === undefined ? `it has ${[...codec.methods.keys()].join(', ')}` : hasIt(other);
 }
+
+const hasIt = ({ version }: A2aCodec): string => `A2A ${version} has it: send A2A-Version: ${version}`;
 
 /** What the HTTP+JSON binding is asked. Errors: MethodNotAllowed; MethodNotFound, which says what to do about it. */
 export function httpRouteOf(codec: A2aCodec, request: EdgeRequest): ReturnType<A2aCodec['http']['route']> {
@@ -53,7 +53,7 @@ export function httpRouteOf(codec: A2aCodec, request: EdgeRequest): ReturnType<A
     const elsewhere =
       other === undefined
         ? 'below /a2a/v1 there are message:send, message:stream, tasks/{id} and tasks/{id}:cancel, among others'
-        : `A2A ${other.version} has it: send A2A-Version: ${other.version}`;
+        : hasIt(other);
     throw new DomainError(
       'MethodNotFound',
       `A2A ${codec.version} has nothing at this path; ${elsewhere}`,
