@@ -108,6 +108,11 @@ it('fails a task whose worker goes on with an artifact that it never started, an
   const task = await caller.get(run.taskId);
   expect(task).toMatchObject({ status: { state: 'TASK_STATE_FAILED' } });
   expect(task.artifacts).toBeUndefined();
+  // As of any write whose answer was lost: the record has it.
+  expect(await publish(run, 1, [chunk('for nothing', true)])).toMatchObject({
+    status: 200,
+    body: { status: 'failed' },
+  });
 });
 
 describe('a body that is wrong', () => {
