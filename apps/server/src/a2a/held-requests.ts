@@ -2,6 +2,7 @@ import { DomainError, type Principal, taskNotFound, type TaskView, textOf } from
 import type { SentMessage } from '@app/tasks';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { CallerRecheck } from '../edge/caller-recheck.js';
+import { PerCaller } from '../edge/per-caller.js';
 
 /** Who waits, and until when. */
 export interface Waiter {
@@ -20,7 +21,7 @@ const HELD = 5_000;
  */
 @Injectable()
 export class HeldRequests implements OnModuleDestroy {
-  private readonly held = new Map<string, number>();
+  private readonly held = new PerCaller();
   /** One for each request that waits; a signal of the whole server would remember all that ever listened to it. */
   private readonly waiting = new Set<AbortController>();
   private draining = false;
@@ -55,7 +56,7 @@ export class HeldRequests implements OnModuleDestroy {
   }
 
   private async hold({ principal, authorization, signal }: Waiter, { taskId, head, follower }: SentMessage) {
-    const key = this.admit(principal);
+    const release = this.admit(principal);
     const { owner, ring } = head.state;
     const answer = { authorization, task: { taskId, tenantId: principal.tenantId, owner, ring } };
     const stop = new AbortController();
@@ -70,26 +71,17 @@ export class HeldRequests implements OnModuleDestroy {
       unwatch();
       signal.removeEventListener('abort', leave);
       this.waiting.delete(stop);
-      this.release(key);
+      release();
     }
     // The outcome may come between two rounds of the recheck.
     await this.recheck.require(answer);
   }
 
-  private admit({ tenantId, subject }: Principal): string {
-    const key = `${tenantId}\n${subject}`;
-    const own = this.held.get(key) ?? 0;
+  private admit(principal: Principal): () => void {
     if (this.draining) throw shuttingDown();
-    if (own >= HELD_PER_CALLER) throw full(`${HELD_PER_CALLER} sends of this caller wait already`);
+    if (this.held.of(principal) >= HELD_PER_CALLER) throw full(`${HELD_PER_CALLER} sends of this caller wait already`);
     if (this.waiting.size >= HELD) throw full('as many sends wait as the server takes');
-    this.held.set(key, own + 1);
-    return key;
-  }
-
-  private release(key: string): void {
-    const left = this.held.get(key)! - 1;
-    if (left === 0) this.held.delete(key);
-    else this.held.set(key, left);
+    return this.held.add(principal);
   }
 }
 

@@ -4,6 +4,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { CallerRecheck, type ToldTask } from './caller-recheck.js';
 import { type EdgeRequest, principalOf, whileConnected } from './caller.js';
+import { PerCaller } from './per-caller.js';
 
 /** Proxies commonly cut what is silent for 60 s. */
 const HEARTBEAT_MS = 15_000;
@@ -31,7 +32,7 @@ interface OpenStream {
 export class SseStreams implements OnModuleDestroy {
   private readonly logger = new Logger('streams');
   private readonly open = new Set<OpenStream>();
-  private readonly perCaller = new Map<string, number>();
+  private readonly perCaller = new PerCaller();
   private readonly heartbeat = setInterval(() => this.keepAwake(), HEARTBEAT_MS).unref();
   private draining = false;
 
@@ -40,7 +41,7 @@ export class SseStreams implements OnModuleDestroy {
   /** Writes a stream to its end. Errors, before anything is written: Overloaded. */
   async send(request: EdgeRequest, reply: FastifyReply, source: SseSource): Promise<void> {
     const principal = principalOf(request);
-    const key = this.admit(principal);
+    const leave = this.admit(principal);
     const end = new AbortController();
     const { raw } = reply;
     const stream = { raw, end };
@@ -62,7 +63,7 @@ export class SseStreams implements OnModuleDestroy {
     } finally {
       unwatch();
       this.open.delete(stream);
-      this.leave(key);
+      leave();
       const { socket } = raw;
       // Kept alive for a next request, the connection would hold up the server that is going.
       raw.end(() => this.draining && socket?.end());
@@ -78,20 +79,13 @@ export class SseStreams implements OnModuleDestroy {
     }
   }
 
-  private admit({ tenantId, subject }: Principal): string {
-    const key = `${tenantId}\n${subject}`;
-    const own = this.perCaller.get(key) ?? 0;
+  private admit(principal: Principal): () => void {
     if (this.draining) throw overloaded('the server is shutting down');
-    if (own >= STREAMS_PER_CALLER) throw overloaded(`this caller has ${STREAMS_PER_CALLER} open streams already`);
+    if (this.perCaller.of(principal) >= STREAMS_PER_CALLER) {
+      throw overloaded(`this caller has ${STREAMS_PER_CALLER} open streams already`);
+    }
     if (this.open.size >= STREAMS) throw overloaded('the server has as many open streams as it takes');
-    this.perCaller.set(key, own + 1);
-    return key;
-  }
-
-  private leave(key: string): void {
-    const left = this.perCaller.get(key)! - 1;
-    if (left === 0) this.perCaller.delete(key);
-    else this.perCaller.set(key, left);
+    return this.perCaller.add(principal);
   }
 
   private keepAwake(): void {
