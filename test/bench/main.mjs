@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
-import { measureLists } from './list-tasks.mjs';
-import { measureStarts, measureTokens } from './latency.mjs';
-import { watchMemory } from './memory.mjs';
+import { measureLists } from './phases/list-tasks.mjs';
+import { measureStarts, measureTokens } from './phases/latency.mjs';
+import { watchMemory } from './phases/memory.mjs';
 import { openPostgres } from './postgres.mjs';
-import { measureRecovery } from './recovery.mjs';
+import { measureRecovery } from './phases/recovery.mjs';
 import { describe } from './report.mjs';
-import { countStatements } from './statements.mjs';
-import { measureStreams } from './streams.mjs';
+import { countStatements } from './phases/statements.mjs';
+import { measureStreams } from './phases/streams.mjs';
 import { targetsOf } from './targets.mjs';
-import { compare } from './throughput.mjs';
+import { compare } from './phases/throughput.mjs';
 
 const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latency] [--recovery]
   --quick  shorter phases, for a first look

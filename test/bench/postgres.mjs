@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { openEmbeddedPostgres } from '../../dist/libs/storage/src/embedded/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../../dist/libs/embedded-postgres/src/index.js';
 import { postmasterOf } from './processes.mjs';
 
 /**

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { DatabaseView } from '../support/database-view.js';
-import { eventually, http, sendParams, V1Caller } from '../support/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../support/start-server.js';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
-import { DatabaseProxy } from './database-proxy.js';
+import { DatabaseView } from '../support/database/database-view.js';
+import { eventually, http, sendParams, V1Caller } from '../support/clients/rpc.js';
+import { type RunningServer, startServer, TOKEN } from '../support/processes/start-server.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { DatabaseProxy } from './fleet/database-proxy.js';
 
 let shared: TestDatabase;
 let view: DatabaseView;

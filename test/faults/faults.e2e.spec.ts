@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createDataDir } from '../support/acta-process.js';
-import { PostgresCluster } from './postgres-cluster.js';
+import { createDataDir } from '../support/processes/acta-process.js';
+import { PostgresCluster } from './fleet/postgres-cluster.js';
 import { storm } from './storm.js';
 
 let cluster: PostgresCluster;

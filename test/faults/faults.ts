@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Cut } from './database-proxy.js';
-import { type Fleet, LEASE_MS } from './fleet.js';
-import type { LeaseWatch } from './lease-watch.js';
-import type { ActaMember, Member } from './member.js';
-import type { PostgresCluster } from './postgres-cluster.js';
-import type { Random } from './random.js';
+import type { Cut } from './fleet/database-proxy.js';
+import { type Fleet, LEASE_MS } from './fleet/fleet.js';
+import type { LeaseWatch } from './checks/lease-watch.js';
+import type { ActaMember, Member } from './fleet/member.js';
+import type { PostgresCluster } from './fleet/postgres-cluster.js';
+import type { Random } from './load/random.js';
 
 /** What a fault happens to. */
 export interface Field {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { FAILED_ONCE } from './failed-once.js';
-import { grouped } from './grouped.js';
-import { PostgresCluster } from './postgres-cluster.js';
+import { grouped } from './checks/grouped.js';
+import { PostgresCluster } from './fleet/postgres-cluster.js';
 import { storm } from './storm.js';
 
 const HELP = `npm run test:faults -- [--storms N] [--seed S] [--seconds T] [--regressions] [--break-fence]

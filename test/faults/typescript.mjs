@@ -11,8 +11,8 @@ if (isMainThread) register(import.meta.url);
 
 /** @type {import('node:module').ResolveHook} */
 export function resolve(specifier, context, next) {
-  const room = /^@app\/(\w+)$/.exec(specifier)?.[1];
-  if (room !== undefined) return next(new URL(`libs/${room}/src/index.ts`, ROOT).href, context);
+  const library = /^@app\/([\w-]+)$/.exec(specifier)?.[1];
+  if (library !== undefined) return next(new URL(`libs/${library}/src/index.ts`, ROOT).href, context);
   const own = context.parentURL?.endsWith('.ts') && specifier.startsWith('.');
   return next(own ? specifier.replace(/\.js$/, '.ts') : specifier, context);
 }

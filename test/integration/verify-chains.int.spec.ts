@@ -10,7 +10,7 @@ import {
 import { freshCommandId, TaskStreams } from '@app/tasks';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { aMessage, CLAIM, SUBMIT } from '../support/tasks.js';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 
 let testDatabase: TestDatabase;
 let database: Database;

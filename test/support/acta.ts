@@ -25,7 +25,7 @@ import {
   TaskStreams,
 } from '@app/tasks';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from './test-database.js';
+import { createTestDatabase, type TestDatabase } from './database/test-database.js';
 import { aMessage } from './tasks.js';
 
 const SECRET = 'the secret of the integration tests';

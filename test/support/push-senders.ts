@@ -1,4 +1,4 @@
-import { PushOutbox, PushSender, type PushSenderOptions, PushSigner, PushUpdates, WebhookClient } from '@app/delivery';
+import { PushOutbox, PushSender, type PushSenderOptions, PushSigner, PushUpdates, WebhookClient } from '@app/webhooks';
 import type { Resolver } from '@app/network';
 import { PushPolicy } from '@app/tasks';
 import { v03, v1 } from '@app/wire';

@@ -2,7 +2,7 @@ import { DomainError } from '@app/domain';
 import { type Command, CommanderError } from 'commander';
 import { FAILURE, Interrupted, INTERRUPTED, NotWell, WRONG_USAGE } from './exit.js';
 import { createProgram } from './program.js';
-import { harmless } from './terminal.js';
+import { harmless } from './output/terminal.js';
 
 /** Runs one command line and gives the exit code. What goes wrong is one sentence on stderr. */
 export async function run(args: readonly string[]): Promise<number> {

@@ -1,6 +1,7 @@
 import { AccessModule } from '@app/access';
 import type { Config } from '@app/config';
-import { DeliveryModule, PushModule } from '@app/delivery';
+import { StreamingModule } from '@app/streaming';
+import { PushModule } from '@app/webhooks';
 import { type Agents, ExecutionModule } from '@app/execution';
 import { ServerSecret, type Storage, StorageModule } from '@app/storage';
 import { AgentDirectory, CancelPolicy, PushPolicy, TasksModule } from '@app/tasks';
@@ -8,17 +9,17 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { A2aOperations } from './a2a/a2a-operations.js';
 import { AgentCardController } from './a2a/agent-card.controller.js';
 import { Cards } from './a2a/cards.js';
-import { HeldRequests } from './a2a/held-requests.js';
+import { HeldRequests } from './a2a/blocking-sends.js';
 import { HttpJsonController } from './a2a/http-json.controller.js';
 import { KeySetController } from './a2a/key-set.controller.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
-import { PushesController } from './api/pushes.controller.js';
+import { PushesController } from './api/webhook-deliveries.controller.js';
 import { TaskHistoryController } from './api/task-history.controller.js';
 import { TasksController } from './api/tasks.controller.js';
 import { WorkersController } from './api/workers.controller.js';
-import { CallerRecheck } from './edge/caller-recheck.js';
+import { CallerRecheck } from './edge/streams/credential-recheck.js';
 import { codecFor } from './edge/surfaces.js';
-import { SseStreams } from './edge/sse-streams.js';
+import { SseStreams } from './edge/streams/sse-streams.js';
 import { Metrics } from './operations/metrics.js';
 import { MetricsController } from './operations/metrics.controller.js';
 import { HealthController } from './operations/health.controller.js';
@@ -50,7 +51,7 @@ export class ServerModule {
           admission: { queuedPerTenant: config.tenantMaxQueued },
           push: new PushPolicy(config.capabilities.has('pushNotifications'), config.pushAllowPrivate),
         }),
-        DeliveryModule.with(),
+        StreamingModule.with(),
         PushModule.with({ codecFor, timeoutMs: config.pushTimeoutMs }),
         ExecutionModule.with({
           agents,

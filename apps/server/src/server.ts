@@ -7,7 +7,7 @@ import { ConsoleLogger, Logger, type LogLevel } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { agentPaths } from './edge/agent-paths.js';
+import { agentPaths } from './edge/agent-scope.js';
 import type { EdgeRequest } from './edge/caller.js';
 import { domainErrorOf, ErrorFilter } from './edge/error.filter.js';
 import { guardEdge } from './edge/http-edge.js';

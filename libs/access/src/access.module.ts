@@ -1,9 +1,9 @@
 import type { OidcConfig } from '@app/config';
 import { Database } from '@app/storage';
 import { type DynamicModule, Module } from '@nestjs/common';
-import { ApiKeys } from './api-keys.js';
-import { AuditTrail } from './audit-trail.js';
-import { Authenticator } from './authenticator.js';
+import { ApiKeys } from './keys/api-keys.js';
+import { AuditTrail } from './audit/audit-log.js';
+import { Authenticator } from './authentication/authenticator.js';
 
 export interface AccessOptions {
   readonly auth: 'required' | 'none';

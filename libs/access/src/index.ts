@@ -1,5 +1,5 @@
-export * from './api-keys.js';
-export * from './audit-trail.js';
-export * from './authenticator.js';
+export * from './keys/api-keys.js';
+export * from './audit/audit-log.js';
+export * from './authentication/authenticator.js';
 export * from './access.module.js';
-export { TokenBuckets } from './token-buckets.js';
+export { TokenBuckets } from './authentication/token-buckets.js';

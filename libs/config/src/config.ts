@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { ConfigError } from './config-error.js';
 import { alternatives, type Environment, EnvironmentReader, wrong } from './environment.js';
-import { isLoopback, parseHost, parseTrustProxy } from './network.js';
+import { isLoopback, MAX_PROXIES, parseHost, parseTrustProxy } from '@app/network';
 
 export const CAPABILITIES = ['streaming', 'pushNotifications', 'extendedAgentCard'] as const;
 export type Capability = (typeof CAPABILITIES)[number];
@@ -118,7 +118,7 @@ export function readConfig(env: Environment = process.env): Config {
   const read = new EnvironmentReader(env);
   read.refuseUnknown('ACTA_', KNOWN);
   const config: Config = {
-    host: parseHost(read.text('HOST', '127.0.0.1')),
+    host: readHost(read),
     port: read.integer('PORT', 8420, [0, 65_535]),
     databaseUrl: databaseUrl(read),
     dataDir: resolve(read.text('ACTA_DATA_DIR', '.acta')),
@@ -126,7 +126,7 @@ export function readConfig(env: Environment = process.env): Config {
     token: token(read),
     auth: read.oneOf('ACTA_AUTH', ['required', 'none'], 'required'),
     tls: tls(read),
-    trustProxy: parseTrustProxy(read.optional('ACTA_TRUST_PROXY')),
+    trustProxy: readTrustProxy(read),
     publicUrl: publicUrl(read),
     agents: Object.freeze(agents(read)),
     demoFaults: read.flag('ACTA_DEMO_FAULTS'),
@@ -288,4 +288,22 @@ function oidc(read: EnvironmentReader): OidcConfig | null {
     throw new ConfigError(`${names[2]} is fetched without encryption: use https (http only for a loopback address).`);
   }
   return Object.freeze({ issuer, audience, jwksUrl: jwksUrl.href, claims });
+}
+
+function readHost(read: EnvironmentReader): string {
+  const value = read.text('HOST', '127.0.0.1');
+  const host = parseHost(value);
+  if (host === null) throw wrong('HOST', value, 'use an address such as 127.0.0.1, without a scheme and a port');
+  return host;
+}
+
+function readTrustProxy(read: EnvironmentReader): Config['trustProxy'] {
+  const value = read.optional('ACTA_TRUST_PROXY');
+  const proxies = parseTrustProxy(value);
+  if (proxies !== null) return proxies;
+  throw wrong(
+    'ACTA_TRUST_PROXY',
+    value!,
+    `use true, the number of proxies in front (at most ${MAX_PROXIES}), or their addresses and networks, separated by commas`,
+  );
 }

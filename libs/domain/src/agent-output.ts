@@ -2,7 +2,7 @@ import { BOUNDS } from './bounds.js';
 import { contentProblem } from './content.js';
 import { DomainError } from './errors.js';
 import { isPrintableId } from './ids.js';
-import type { RunOutput } from './task.commands.js';
+import type { RunOutput } from './task/task.commands.js';
 
 /** What an agent may say, before it is recorded: what no client could be shown is InvalidAgentResponse. */
 export function requireShowable(output: RunOutput, taskId: string): void {

@@ -1,11 +1,11 @@
 import { EventLog, ServerSecret } from '@app/storage';
 import { AgentDirectory, RunSlots, TaskReader, TaskStreams } from '@app/tasks';
 import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Agents } from './agents.js';
-import { LeaseReaper } from './lease-reaper.js';
-import { RemoteRuns } from './remote-runs.js';
-import { RunQueue } from './run-queue.js';
-import { Worker, type WorkerOptions } from './worker.js';
+import { Agents } from './agents/agents.js';
+import { LeaseReaper } from './queue/lease-reaper.js';
+import { RemoteRuns } from './worker-api/worker-runs.js';
+import { RunQueue } from './queue/run-queue.js';
+import { Worker, type WorkerOptions } from './worker/worker.js';
 
 export interface ExecutionOptions extends WorkerOptions {
   readonly agents: Agents;

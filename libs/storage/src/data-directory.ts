@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { hasCode } from './embedded/embedded-postgres-error.js';
-import { makeFolder } from './embedded/make-folder.js';
+import { createFolder, hasCode } from '@app/embedded-postgres';
 import { StorageError } from './storage-error.js';
 
 const RANDOM_BYTES = 32;
@@ -54,7 +53,7 @@ export class DataDirectory {
 
   // A file of its own that then gets its name, so that it appears whole or not at all, and of two starts at once one wins.
   private async generate(file: string): Promise<string> {
-    await makeFolder(this.path, 0o700);
+    await createFolder(this.path, 0o700);
     const unfinished = `${file}.${randomBytes(4).toString('hex')}`;
     try {
       const written = await open(unfinished, 'wx', 0o600);

@@ -1,9 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { Database } from './database.js';
-import { EventLog } from './event-log.js';
-import type { Storage } from './open-storage.js';
-import { ServerSecret } from './secret.js';
-import { TaskWakeups } from './task-wakeups.js';
+import { Database } from './postgres/database.js';
+import { EventLog } from './event-log/event-log.js';
+import type { Storage } from './postgres/open-storage.js';
+import { ServerSecret } from './crypto/server-secret.js';
+import { TaskWakeups } from './wakeups/task-wakeups.js';
 
 /** Puts a storage that is open already in everyone's reach: what fails while it opens is told before Nest starts. */
 @Module({})

@@ -1,20 +1,20 @@
 import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
-import { Admission, type AdmissionLimits } from './admission.js';
-import { AccessRecord } from './access-record.js';
-import { CancelPolicy, CancelTaskHandler } from './cancel-task.command.js';
-import { GetTaskHandler } from './get-task.query.js';
-import { ListTasksHandler } from './list-tasks.query.js';
-import { PageTokens } from './page-token.js';
-import { DeletePushConfigHandler, SetPushConfigHandler } from './push-config.commands.js';
-import { GetPushConfigHandler, ListPushConfigsHandler } from './push-config.queries.js';
-import { PushPolicy } from './push-policy.js';
-import { READ_HISTORY_HANDLERS } from './read-history.queries.js';
-import { ResumeTaskHandler } from './resume-task.command.js';
-import { SendMessageHandler } from './send-message.command.js';
-import { TaskReader } from './task-reader.js';
-import { TaskStreams } from './task-streams.js';
+import { Admission, type AdmissionLimits } from './commands/admission.js';
+import { AccessRecord } from './access/access-record.js';
+import { CancelPolicy, CancelTaskHandler } from './commands/cancel-task.command.js';
+import { GetTaskHandler } from './queries/get-task.query.js';
+import { ListTasksHandler } from './queries/list-tasks.query.js';
+import { PageTokens } from './queries/page-token.js';
+import { DeletePushConfigHandler, SetPushConfigHandler } from './push-configs/push-config.commands.js';
+import { GetPushConfigHandler, ListPushConfigsHandler } from './push-configs/push-config.queries.js';
+import { PushPolicy } from './push-configs/push-policy.js';
+import { READ_HISTORY_HANDLERS } from './history/read-history.queries.js';
+import { ResumeTaskHandler } from './commands/resume-task.command.js';
+import { SendMessageHandler } from './commands/send-message.command.js';
+import { TaskReader } from './queries/task-reader.js';
+import { TaskStreams } from './commands/task-streams.js';
 
 export interface TasksOptions {
   readonly leaseMs: number;

@@ -1,5 +1,5 @@
 import type { Json } from '@app/domain';
-import type { Violations } from './object-reader.js';
+import type { Violations } from './validation/object-reader.js';
 
 /** `configuration.acceptedOutputModes`: media types, as the client wrote them; an empty list accepts everything and is absent. */
 export function acceptedModes(modes: Json[] | undefined, violations: Violations): string[] | undefined {

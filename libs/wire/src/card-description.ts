@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { JsonObject } from '@app/domain';
-import type { ProtocolVersion } from './version.js';
+import type { ProtocolVersion } from './transport/version.js';
 
 export interface CardSkill {
   readonly id: string;

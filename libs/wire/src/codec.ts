@@ -1,10 +1,10 @@
 import type { DomainError, Json, JsonObject } from '@app/domain';
 import type { CardDescription } from './card-description.js';
-import type { HttpBinding } from './http-binding.js';
-import type { RpcError } from './json-rpc.js';
+import type { HttpBinding } from './transport/http-binding.js';
+import type { RpcError } from './transport/json-rpc.js';
 import type { MethodRegistry } from './requests.js';
 import type { StreamUpdate } from './stream-update.js';
-import type { ProtocolVersion } from './version.js';
+import type { ProtocolVersion } from './transport/version.js';
 
 /** One protocol version of A2A: everything that a controller, a stream or a webhook needs to speak it. */
 export interface A2aCodec {

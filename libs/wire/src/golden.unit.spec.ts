@@ -213,15 +213,15 @@ const payloads: Record<string, Json> = {
   'v03/push-config.deleted.json': result(v03.codec, 'tasks/pushNotificationConfig/delete', undefined),
   'v03/agent-card.json': v03.codec.encodeCard(card),
   'v03/error.task-not-found.json': failure(v03.codec, taskNotFound('missing')),
-  'v03/http-json.send.task.json': answer(v03.codec, 'POST', 'message:send', task),
-  'v03/http-json.send.message.json': answer(v03.codec, 'POST', 'message:send', reply),
-  'v03/http-json.get-task.without-history.json': answer(v03.codec, 'GET', 'tasks/t', task, { historyLength: 0 }),
-  'v03/http-json.stream.json': stream(v03.codec.http),
-  'v03/http-json.push-configs.json': answer(v03.codec, 'GET', 'tasks/t/pushNotificationConfigs', {
+  'v03/http-json/send.task.json': answer(v03.codec, 'POST', 'message:send', task),
+  'v03/http-json/send.message.json': answer(v03.codec, 'POST', 'message:send', reply),
+  'v03/http-json/get-task.without-history.json': answer(v03.codec, 'GET', 'tasks/t', task, { historyLength: 0 }),
+  'v03/http-json/stream.json': stream(v03.codec.http),
+  'v03/http-json/push-configs.json': answer(v03.codec, 'GET', 'tasks/t/pushNotificationConfigs', {
     configs: [push],
     nextPageToken: '',
   }),
-  'v03/http-json.agent-card.json': answer(v03.codec, 'GET', 'card', card),
+  'v03/http-json/agent-card.json': answer(v03.codec, 'GET', 'card', card),
   'v03/http-error.task-not-found.json': v03.codec.httpError(taskNotFound('missing')).body,
   'v03/error.task-ended.json': failure(
     v03.codec,
@@ -236,7 +236,11 @@ describe('golden payloads', () => {
   });
 
   it('are all written by an encoder', () => {
-    const files = ['v1', 'v03'].flatMap((version) => readdirSync(golden + version).map((file) => `${version}/${file}`));
+    const files = ['v1', 'v03', 'v03/http-json'].flatMap((folder) =>
+      readdirSync(golden + folder)
+        .filter((file) => file.endsWith('.json'))
+        .map((file) => `${folder}/${file}`),
+    );
     expect(files.sort()).toEqual(Object.keys(payloads).sort());
   });
 

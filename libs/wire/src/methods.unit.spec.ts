@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { BOUNDS, DomainError, type FieldViolation, type JsonObject } from '@app/domain';
 import type { A2aCodec } from './codec.js';
 import { paramsOfQuery, v03, v1 } from './index.js';
-import { readCall } from './json-rpc.js';
+import { readCall } from './transport/json-rpc.js';
 
 function decode(codec: A2aCodec, method: string, params: unknown): unknown {
   const found = codec.methods.get(method);

@@ -9,7 +9,7 @@ import {
   viewBytes,
 } from '@app/domain';
 import fc from 'fast-check';
-import { message } from '../../../test/support/wire-content.js';
+import { message } from '../../../test/support/clients/wire-content.js';
 import type { A2aCodec } from './codec.js';
 import type { Method, SendRequest } from './requests.js';
 import { v03, v1 } from './index.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DatabaseView } from '../../support/database-view.js';
-import { V1Caller } from '../../support/rpc.js';
-import { type RunningServer, startServer } from '../../support/start-server.js';
+import { DatabaseView } from '../../support/database/database-view.js';
+import { V1Caller } from '../../support/clients/rpc.js';
+import { type RunningServer, startServer } from '../../support/processes/start-server.js';
 import { type FuzzedRequest, requests } from './requests.js';
 
 /** FUZZ_REQUESTS=100000 runs longer; FUZZ_SEED departs from the seed that every run has otherwise. */

@@ -1,10 +1,10 @@
 import { countEvents, type StreamBreak, verifyChains } from '@app/storage';
 import { Command } from 'commander';
-import { withConnection } from '../database-session.js';
+import { withConnection } from '../session/database-session.js';
 import { NotWell } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { Progress } from '../progress.js';
-import { harmless, print } from '../terminal.js';
+import { Progress } from '../output/progress.js';
+import { harmless, print } from '../output/terminal.js';
 
 interface VerifyOptions extends OutputOptions {
   readonly tenant?: string;

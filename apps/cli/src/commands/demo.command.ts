@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { runDemo } from '../demo/demo.js';
-import { interruptible } from '../database-session.js';
+import { interruptible } from '../session/database-session.js';
 import { NotWell } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { print } from '../terminal.js';
+import { print } from '../output/terminal.js';
 
 export function demoCommand(): Command {
   return new Command('demo')

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { diagnose } from '../doctor.js';
 import { NotWell } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { harmless, print } from '../terminal.js';
+import { harmless, print } from '../output/terminal.js';
 
 export function doctorCommand(): Command {
   return new Command('doctor')

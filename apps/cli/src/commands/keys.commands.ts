@@ -1,9 +1,9 @@
 import { type ApiKey, ApiKeys, AuditTrail, type IssuedApiKey } from '@app/access';
 import { invalidField } from '@app/domain';
 import { Command, Option } from 'commander';
-import { operatorOf, withStorage } from '../database-session.js';
+import { operatorOf, withStorage } from '../session/database-session.js';
 import { collect, JSON_OPTION, type OutputOptions, parseDuration } from '../options.js';
-import { harmless, print, table } from '../terminal.js';
+import { harmless, print, table } from '../output/terminal.js';
 
 interface CreateOptions extends OutputOptions {
   readonly tenant: string;

@@ -1,8 +1,8 @@
 import { migrate } from '@app/storage';
 import { Command } from 'commander';
-import { withConnection } from '../database-session.js';
+import { withConnection } from '../session/database-session.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { print } from '../terminal.js';
+import { print } from '../output/terminal.js';
 
 export function migrateCommand(): Command {
   return new Command('migrate')

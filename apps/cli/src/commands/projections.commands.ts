@@ -1,11 +1,11 @@
 import type { Storage } from '@app/storage';
 import { DamagedStream, Projections, type RowDifference, type TaskRef } from '@app/tasks';
 import { Command } from 'commander';
-import { withStorage } from '../database-session.js';
+import { withStorage } from '../session/database-session.js';
 import { NotWell } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { Progress } from '../progress.js';
-import { harmless, print } from '../terminal.js';
+import { Progress } from '../output/progress.js';
+import { harmless, print } from '../output/terminal.js';
 
 interface ProjectionOptions extends OutputOptions {
   readonly tenant: string;

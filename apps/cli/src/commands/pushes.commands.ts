@@ -1,9 +1,9 @@
-import { type PushDelivery, PushOutbox, type PushState } from '@app/delivery';
+import { type PushDelivery, PushOutbox, type PushState } from '@app/webhooks';
 import { invalidField } from '@app/domain';
 import { Command, Option } from 'commander';
-import { withStorage } from '../database-session.js';
+import { withStorage } from '../session/database-session.js';
 import { JSON_OPTION, type OutputOptions, wholeNumber } from '../options.js';
-import { harmless, print, table } from '../terminal.js';
+import { harmless, print, table } from '../output/terminal.js';
 
 interface ListOptions extends OutputOptions {
   readonly tenant?: string;

@@ -1,12 +1,12 @@
 import { isTerminal } from '@app/domain';
-import { followTask } from '@app/delivery';
+import { followTask } from '@app/tasks';
 import { GetTask } from '@app/tasks';
 import { Command } from 'commander';
-import { operatorOf } from '../database-session.js';
+import { operatorOf } from '../session/database-session.js';
 import { JSON_OPTION, type TaskOptions, TENANT_OPTION, wholeNumber } from '../options.js';
-import { type TaskSession, withTasks } from '../task-session.js';
-import { printJson, table } from '../terminal.js';
-import { eventJson, gistOf, readTimeline, type TimelineEntry, TimelineFormat } from '../timeline.js';
+import { type TaskSession, withTasks } from '../session/task-session.js';
+import { printJson, table } from '../output/terminal.js';
+import { eventJson, gistOf, readTimeline, type TimelineEntry, TimelineFormat } from '../output/timeline.js';
 
 /** The record of one task: as stored, as people read it, and as it grows. With `--json`, one event a line. */
 export function recordCommands(): Command[] {

@@ -1,12 +1,12 @@
 import { isTerminal, newId, type TaskStatus, type TaskView } from '@app/domain';
 import { CancelTask, GetTask, ListTasks, SendMessage, type TaskFollower } from '@app/tasks';
 import { Command, Option } from 'commander';
-import { OPERATOR, operatorOf } from '../database-session.js';
+import { OPERATOR, operatorOf } from '../session/database-session.js';
 import { NotWell } from '../exit.js';
 import { collect, JSON_OPTION, type OutputOptions, type TaskOptions, TENANT_OPTION, wholeNumber } from '../options.js';
-import { taskJson, taskLines } from '../task-output.js';
-import { withTasks } from '../task-session.js';
-import { harmless, print, table } from '../terminal.js';
+import { taskJson, taskLines } from '../output/task-output.js';
+import { withTasks } from '../session/task-session.js';
+import { harmless, print, table } from '../output/terminal.js';
 import { recordCommands } from './task-record.commands.js';
 
 interface ListOptions extends TaskOptions {

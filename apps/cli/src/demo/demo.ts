@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStorage, verifyChains } from '@app/storage';
 import { BOOTSTRAP_ADMIN } from '@app/access';
-import { readTimeline, TimelineFormat } from '../timeline.js';
+import { readTimeline, TimelineFormat } from '../output/timeline.js';
 import { DemoClient } from './demo-client.js';
 import { type DemoServer, startDemoServer } from './demo-server.js';
 import { expectLike } from './expect-like.js';

@@ -1,4 +1,4 @@
-import type { StreamFrame } from '@app/delivery';
+import type { StreamFrame } from '@app/streaming';
 import type { Json } from '@app/domain';
 import {
   type A2aCodec,
@@ -10,7 +10,7 @@ import {
   type StreamUpdate,
 } from '@app/wire';
 import type { FastifyReply } from 'fastify';
-import { doorOf } from '../edge/agent-paths.js';
+import { doorOf } from '../edge/agent-scope.js';
 import { type EdgeRequest, lastEventIdOf, principalOf, traceParentOf, whileConnected } from '../edge/caller.js';
 import type { StreamCaller } from './a2a-operations.js';
 

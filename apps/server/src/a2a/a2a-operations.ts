@@ -1,4 +1,4 @@
-import { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from '@app/delivery';
+import { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from '@app/streaming';
 import { DomainError, invalidField, type Principal } from '@app/domain';
 import {
   CancelTask,
@@ -14,7 +14,7 @@ import type { CardExtension, Operation, Operations, ProtocolVersion } from '@app
 import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { Cards } from './cards.js';
-import { HeldRequests } from './held-requests.js';
+import { HeldRequests } from './blocking-sends.js';
 
 /** Who asks, through which version, and until when it listens. */
 export interface Caller {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { protocolVersion } from '@app/wire';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { agentOf } from '../edge/agent-paths.js';
+import { agentOf } from '../edge/agent-scope.js';
 import type { EdgeRequest } from '../edge/caller.js';
 import { codecFor } from '../edge/surfaces.js';
 import { Cards } from './cards.js';

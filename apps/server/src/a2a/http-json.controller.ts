@@ -2,7 +2,7 @@ import type { Method, Operation } from '@app/wire';
 import { All, Controller, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { bytesOf, type EdgeRequest } from '../edge/caller.js';
-import { SseStreams } from '../edge/sse-streams.js';
+import { SseStreams } from '../edge/streams/sse-streams.js';
 import { answerTypeOf, codecOf, httpRouteOf } from '../edge/surfaces.js';
 import { callerOf, encoded } from './a2a-caller.js';
 import { A2aOperations, isStream } from './a2a-operations.js';

@@ -16,7 +16,7 @@ import type { FastifyReply } from 'fastify';
 import { bytesOf, type EdgeRequest } from '../edge/caller.js';
 import { refusalOf } from '../edge/error.filter.js';
 import { codecOf, codecToRefuseIn, describeRefusal, whereMethodIs } from '../edge/surfaces.js';
-import { SseStreams } from '../edge/sse-streams.js';
+import { SseStreams } from '../edge/streams/sse-streams.js';
 import { A2aOperations, isStream } from './a2a-operations.js';
 import { callerOf, encoded } from './a2a-caller.js';
 

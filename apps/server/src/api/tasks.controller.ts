@@ -1,11 +1,11 @@
-import { SubscribeToTask } from '@app/delivery';
+import { SubscribeToTask } from '@app/streaming';
 import { GetTask, ListTasks, ResumeTask } from '@app/tasks';
 import { native, v1 } from '@app/wire';
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { type EdgeRequest, lastEventIdOf, principalOf } from '../edge/caller.js';
-import { SseStreams } from '../edge/sse-streams.js';
+import { SseStreams } from '../edge/streams/sse-streams.js';
 
 /** The native API of tasks: what they are in the domain's own words, bare replies included. */
 @Controller('api/tasks')

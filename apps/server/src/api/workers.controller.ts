@@ -2,7 +2,7 @@ import { RemoteRuns } from '@app/execution';
 import { native, readJson } from '@app/wire';
 import { Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { CallerRecheck } from '../edge/caller-recheck.js';
+import { CallerRecheck } from '../edge/streams/credential-recheck.js';
 import { bytesOf, type EdgeRequest, principalOf, whileConnected } from '../edge/caller.js';
 
 /** Remote workers, in any language: claim a run, keep it, say what the agent does, finish. */

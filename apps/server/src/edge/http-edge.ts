@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Authenticator, TokenBuckets } from '@app/access';
-import { type Config, isLoopback } from '@app/config';
+import { type Config } from '@app/config';
+import { isLoopback } from '@app/network';
 import { BOUNDS, DomainError, type Principal } from '@app/domain';
 import { asDomainError, checkMediaType } from '@app/wire';
 import type { FastifyInstance, FastifyReply } from 'fastify';

@@ -1,10 +1,10 @@
 import { isTerminal, type Principal, type TaskView } from '@app/domain';
-import { SubscribeToTask } from '@app/delivery';
+import { SubscribeToTask } from '@app/streaming';
 import { GetTask, TaskReader } from '@app/tasks';
 import { rest, type SseFrame } from '@app/wire';
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import type { SseSource } from '../edge/sse-streams.js';
+import type { SseSource } from '../edge/streams/sse-streams.js';
 
 /** The simple REST's stream: the whole task on each change, until it ends. */
 @Injectable()

@@ -6,8 +6,8 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Cards } from '../a2a/cards.js';
 import { bytesOf, type EdgeRequest, lastEventIdOf, principalOf, traceParentOf } from '../edge/caller.js';
-import { agentOf, doorOf } from '../edge/agent-paths.js';
-import { SseStreams } from '../edge/sse-streams.js';
+import { agentOf, doorOf } from '../edge/agent-scope.js';
+import { SseStreams } from '../edge/streams/sse-streams.js';
 import { RestStreams } from './rest-streams.js';
 
 /** The simple REST: tasks with one input and one output, for clients that know nothing of A2A. */

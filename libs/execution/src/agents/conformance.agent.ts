@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Part } from '@app/domain';
-import type { Agent, AgentContext, ArtifactInput } from '../agent.contract.js';
+import type { Agent, AgentContext, ArtifactInput } from './agent.contract.js';
 
 /** What the kit calls "2x streaming timeout", in its own agents. */
 const LONG_RUNNING_MS = 4_000;

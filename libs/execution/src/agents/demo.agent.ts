@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Agent, AgentContext } from '../agent.contract.js';
+import type { Agent, AgentContext } from './agent.contract.js';
 
 const MAX_SLEEP_S = 3_600;
 const MAX_CHUNKS = 10_000;

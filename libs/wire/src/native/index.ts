@@ -10,4 +10,4 @@ export {
   type WorkerOutcome,
   type WorkerOutput,
   type WorkerSaying,
-} from './run.codec.js';
+} from './worker-run.codec.js';

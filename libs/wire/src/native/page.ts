@@ -9,7 +9,7 @@ import {
   Optional,
   OptionalId,
   paramsOf,
-} from '../params.js';
+} from '../validation/params.js';
 
 const DEFAULT_LIMIT = 100;
 const STATUSES: readonly TaskStatus[] = [

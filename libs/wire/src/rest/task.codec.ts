@@ -7,7 +7,7 @@ import {
   type TaskStatus,
   type TaskView,
 } from '@app/domain';
-import { isObject, Violations } from '../object-reader.js';
+import { isObject, Violations } from '../validation/object-reader.js';
 import type { SendRequest } from '../requests.js';
 
 /** A pure function of the state, as existing clients know it. */

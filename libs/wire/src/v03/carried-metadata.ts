@@ -1,5 +1,5 @@
 import type { JsonObject } from '@app/domain';
-import { isObject } from '../object-reader.js';
+import { isObject } from '../validation/object-reader.js';
 
 /** Holds metadata that uses a reserved key itself. */
 const OWN = 'acta/metadata';

@@ -1,5 +1,5 @@
-import type { A2aClientCodec, RemoteInterface, RemoteStatus, RemoteUpdate } from '../client-codec.js';
-import { isObject, ObjectReader } from '../object-reader.js';
+import type { A2aClientCodec, RemoteInterface, RemoteStatus, RemoteUpdate } from '../client/client-codec.js';
+import { isObject, ObjectReader } from '../validation/object-reader.js';
 import {
   decoding,
   objectAt,
@@ -11,7 +11,7 @@ import {
   readStatusUpdate,
   spokenVersion,
   type RemoteDialect,
-} from '../remote-shape.js';
+} from '../client/upstream-shape.js';
 import { encodeMessage } from './message.codec.js';
 import { decodePart } from './part.codec.js';
 

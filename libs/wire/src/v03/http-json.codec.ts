@@ -1,7 +1,7 @@
 import type { ArtifactView, Json, JsonObject, Message, Part, TaskState, TaskStatus, TaskView } from '@app/domain';
 import type { CardDescription } from '../card-description.js';
-import { readMessage, writeShared, type AddressedMessage } from '../message-shape.js';
-import { isObject, memberOf, ObjectReader, type Violations } from '../object-reader.js';
+import { readMessage, writeShared, type AddressedMessage } from '../validation/message-shape.js';
+import { isObject, memberOf, ObjectReader, type Violations } from '../validation/object-reader.js';
 import type { PushConfig } from '../requests.js';
 import type { StreamUpdate } from '../stream-update.js';
 import { recentHistory, taskMetadata } from '../task-metadata.js';

@@ -9,7 +9,7 @@ import {
   OptionalId,
   Required,
   RequiredId,
-} from '../params.js';
+} from '../validation/params.js';
 
 /*
  * The request messages of the v0.3 proto, with the resource names `tasks/{id}` of its paths taken apart.

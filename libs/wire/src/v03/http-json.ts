@@ -1,9 +1,9 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
 import { acceptedModes } from '../accepted-modes.js';
 import { neverOneResult } from '../codec.js';
-import { HttpBinding } from '../http-binding.js';
-import { Violations } from '../object-reader.js';
-import { paramsOf, readParams } from '../params.js';
+import { HttpBinding } from '../transport/http-binding.js';
+import { Violations } from '../validation/object-reader.js';
+import { paramsOf, readParams } from '../validation/params.js';
 import type { Method, PushConfig, SendConfiguration, SendRequest, TaskRequest } from '../requests.js';
 import {
   decodeMessage,

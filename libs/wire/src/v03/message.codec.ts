@@ -1,6 +1,6 @@
 import type { ArtifactView, Json, JsonObject, Message } from '@app/domain';
-import { readMessage, writeShared, type AddressedMessage } from '../message-shape.js';
-import { isObject, type Violations } from '../object-reader.js';
+import { readMessage, writeShared, type AddressedMessage } from '../validation/message-shape.js';
+import { isObject, type Violations } from '../validation/object-reader.js';
 import { decodePart, encodePart } from './part.codec.js';
 
 /** Reads `message` of a send (A2A v0.3 section 6.4). What is wrong goes to `violations`. */

@@ -1,8 +1,8 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
 import { acceptedModes } from '../accepted-modes.js';
 import { neverOneResult } from '../codec.js';
-import { Violations } from '../object-reader.js';
-import { paramsOf, readParams } from '../params.js';
+import { Violations } from '../validation/object-reader.js';
+import { paramsOf, readParams } from '../validation/params.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
 import { encodeCard } from './agent-card.js';
 import { decodeMessage } from './message.codec.js';

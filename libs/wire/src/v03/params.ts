@@ -10,7 +10,7 @@ import {
   OptionalId,
   Required,
   RequiredId,
-} from '../params.js';
+} from '../validation/params.js';
 
 /*
  * The params of the v0.3 JSON Schema. Only `lowerCamel` names exist there.

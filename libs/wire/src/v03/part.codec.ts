@@ -1,5 +1,5 @@
 import type { Json, JsonObject, Part } from '@app/domain';
-import { isObject, ObjectReader } from '../object-reader.js';
+import { isObject, ObjectReader } from '../validation/object-reader.js';
 import { carried, uncarried } from './carried-metadata.js';
 
 /*

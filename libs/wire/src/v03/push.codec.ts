@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@app/domain';
-import type { Violations } from '../object-reader.js';
-import { readParams } from '../params.js';
+import type { Violations } from '../validation/object-reader.js';
+import { readParams } from '../validation/params.js';
 import type { PushConfig } from '../requests.js';
 import { AuthenticationScheme, PushNotificationAuthentication, PushNotificationConfig } from './params.js';
 

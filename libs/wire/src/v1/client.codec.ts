@@ -1,5 +1,5 @@
-import type { A2aClientCodec, RemoteUpdate } from '../client-codec.js';
-import { isObject, memberOf, ObjectReader } from '../object-reader.js';
+import type { A2aClientCodec, RemoteUpdate } from '../client/client-codec.js';
+import { isObject, memberOf, ObjectReader } from '../validation/object-reader.js';
 import {
   decoding,
   objectAt,
@@ -11,7 +11,7 @@ import {
   readStatusUpdate,
   spokenVersion,
   type RemoteDialect,
-} from '../remote-shape.js';
+} from '../client/upstream-shape.js';
 import { decodePart, encodeMessage } from './message.codec.js';
 import { STATUS_BY_STATE } from './task.codec.js';
 

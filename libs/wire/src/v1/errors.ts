@@ -1,6 +1,6 @@
 import type { DomainError, DomainErrorKind, JsonObject } from '@app/domain';
-import { errorDetails } from '../error-details.js';
-import type { RpcError } from '../json-rpc.js';
+import { errorDetails } from '../transport/error-details.js';
+import type { RpcError } from '../transport/json-rpc.js';
 
 interface Row {
   /** JSON-RPC `error.code`. */

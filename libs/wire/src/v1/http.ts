@@ -1,5 +1,5 @@
 import type { JsonObject } from '@app/domain';
-import { HttpBinding } from '../http-binding.js';
+import { HttpBinding } from '../transport/http-binding.js';
 import type { AnyMethod, Method } from '../requests.js';
 import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';

@@ -1,6 +1,6 @@
 import type { ArtifactView, Json, JsonObject, Message, Part } from '@app/domain';
-import { readMessage, writeShared, type AddressedMessage } from '../message-shape.js';
-import { isObject, memberOf, ObjectReader, withoutAbsent, type Violations } from '../object-reader.js';
+import { readMessage, writeShared, type AddressedMessage } from '../validation/message-shape.js';
+import { isObject, memberOf, ObjectReader, withoutAbsent, type Violations } from '../validation/object-reader.js';
 
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
 

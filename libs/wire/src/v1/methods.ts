@@ -1,9 +1,9 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
 import { neverOneResult } from '../codec.js';
-import { Violations } from '../object-reader.js';
-import { paramsOf, readParams } from '../params.js';
+import { Violations } from '../validation/object-reader.js';
+import { paramsOf, readParams } from '../validation/params.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
-import { parseTimestamp } from '../timestamp.js';
+import { parseTimestamp } from '../validation/timestamp.js';
 import { encodeCard } from './agent-card.js';
 import { acceptedModes } from '../accepted-modes.js';
 import { decodeMessage } from './message.codec.js';

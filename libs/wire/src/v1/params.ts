@@ -13,7 +13,7 @@ import {
   OptionalId,
   Required,
   RequiredId,
-} from '../params.js';
+} from '../validation/params.js';
 import { STATUS_BY_STATE } from './task.codec.js';
 
 /*

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@app/domain';
-import { Violations } from '../object-reader.js';
-import { readParams } from '../params.js';
+import { Violations } from '../validation/object-reader.js';
+import { readParams } from '../validation/params.js';
 import type { PushConfig, PushConfigPage } from '../requests.js';
 import { AuthenticationParams, PushConfigParams } from './params.js';
 

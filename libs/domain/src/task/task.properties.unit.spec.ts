@@ -1,0 +1,199 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { agentSays, aMessage, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
+import { DomainError } from '../errors.js';
+import type { Fence, RunOutput, TaskCommand } from './task.commands.js';
+import { decide, evolveAll } from './task.decide.js';
+import type { TaskEvent } from './task.events.js';
+import { activeRun, evolve, isTerminal, type TaskState, TERMINAL_STATUSES } from './task.state.js';
+import { TaskFold } from '../view/task.fold.js';
+import type { RecordedEvent } from '../view/task.view.js';
+
+const TASK = 'task-1';
+
+const artifact = (append: boolean) =>
+  fc
+    .record({ artifactId: fc.constantFrom('a', 'b'), text: fc.string({ maxLength: 5 }) })
+    .map(({ artifactId, text }): RunOutput => ({
+      type: 'artifact',
+      artifactId,
+      artifact: { parts: [{ text }] },
+      append,
+      last: false,
+    }));
+const saying = fc
+  .constantFrom(...(['input-required', 'auth-required', 'reply'] as const))
+  .map((type): RunOutput => ({ type, message: agentSays(type) }));
+const ending = fc
+  .constantFrom(...(['complete', 'fail', 'reject', 'canceled'] as const))
+  .map((type): RunOutput => ({ type }));
+const lost = fc
+  .constantFrom(...(['retryable-error', 'released'] as const))
+  .map((reason): RunOutput => ({ type: 'lost', reason, retry: RETRY }));
+const output = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<RunOutput>({ type: 'status' }) },
+  { weight: 3, arbitrary: artifact(false) },
+  { weight: 1, arbitrary: artifact(true) },
+  saying,
+  ending,
+  lost,
+);
+
+/** A command, made for the state that it meets; `stale` writes under the fence that held before. */
+type Step = (state: TaskState | null, at: number) => TaskCommand;
+
+const claimOf = (at: number) => ({ runId: `run-${at}`, worker: 'w' });
+const fenceOf = (state: TaskState | null): Fence => ({
+  runId: state?.run?.id ?? 'none',
+  leaseGeneration: state?.run?.leaseGeneration ?? 0,
+  dispatcherGeneration: state?.dispatcherGeneration ?? 0,
+});
+const staleFence = (state: TaskState | null): Fence => {
+  const fence = fenceOf(state);
+  return { ...fence, leaseGeneration: fence.leaseGeneration - 1 };
+};
+
+const step: fc.Arbitrary<{ stale: boolean; make: Step }> = fc.oneof(
+  fc.boolean().map((claimed) => ({
+    stale: false,
+    make: (_: TaskState | null, at: number): TaskCommand => ({
+      type: 'AddMessage',
+      message: aMessage(`m${at}`),
+      ...(claimed ? { claim: claimOf(at) } : {}),
+    }),
+  })),
+  fc.constant({
+    stale: false,
+    make: (_: TaskState | null, at: number): TaskCommand => ({ type: 'ClaimRun', claim: claimOf(at) }),
+  }),
+  {
+    weight: 6,
+    arbitrary: fc
+      .record({ outputs: fc.array(output, { minLength: 1, maxLength: 3 }), stale: fc.boolean(), read: fc.boolean() })
+      .map(({ outputs, stale, read }) => ({
+        stale,
+        make: (state: TaskState | null): TaskCommand => ({
+          type: 'RecordRun',
+          fence: stale ? staleFence(state) : fenceOf(state),
+          seq: (state?.run?.seq ?? 0) + 1,
+          readThrough: read ? (state?.version ?? 0) : 0,
+          outputs,
+        }),
+      })),
+  },
+  fc.boolean().map((stale) => ({
+    stale,
+    make: (state: TaskState | null): TaskCommand => ({
+      type: 'LoseRun',
+      fence: stale ? staleFence(state) : fenceOf(state),
+      reason: 'lease-expired',
+      retry: RETRY,
+    }),
+  })),
+  fc.constantFrom(...(['fence', 'holder-only'] as const)).map((policy) => ({
+    stale: false,
+    make: (): TaskCommand => ({ type: 'CancelTask', policy, deadline: timeOf(1_000) }),
+  })),
+  fc.boolean().map((due) => ({
+    stale: false,
+    make: (): TaskCommand => ({ type: 'EnforceCancel', now: timeOf(due ? 2_000 : 0) }),
+  })),
+);
+
+const timeOf = (at: number): string => new Date(Date.UTC(2026, 0, 1) + at * 1_000).toISOString();
+
+interface History {
+  state: TaskState;
+  events: RecordedEvent[];
+}
+
+/** Runs the steps, and checks after each what must hold of every one. */
+function play(steps: readonly { stale: boolean; make: Step }[]): History {
+  let state: TaskState | null = null;
+  const events: RecordedEvent[] = [];
+  const run = (command: TaskCommand, at: number): readonly TaskEvent[] => {
+    let decided: readonly TaskEvent[];
+    try {
+      decided = decide(state, TASK, command, timeOf(at));
+    } catch (error) {
+      if (error instanceof DomainError) return [];
+      throw error;
+    }
+    const after = evolveAll(state, decided, timeOf(at));
+    for (const event of decided) {
+      const place = { version: events.length + 1, recordedAt: timeOf(at) };
+      state = evolve(state, event, place);
+      expect(state.version).toBe(place.version);
+      events.push({ ...event, ...place });
+    }
+    expect(state).toEqual(after);
+    return decided;
+  };
+  run(SUBMIT, 0);
+  steps.forEach(({ stale, make }, index) => {
+    const before = state!;
+    const decided = run(make(before, index + 1), index + 1);
+    if (stale) expect(decided).toEqual([]);
+    if (isTerminal(before.status)) expect(decided).toEqual([]);
+    if (activeRun(before) !== null && activeRun(state!) !== null) {
+      expect(activeRun(state!)!.id).toBe(activeRun(before)!.id);
+    }
+  });
+  return { state: state!, events };
+}
+
+const histories = fc.array(step, { maxLength: 40 }).map(play);
+const ENDS = ['ReplySent', 'TaskCompleted', 'TaskFailed', 'TaskRejected', 'TaskCanceled'];
+
+describe('whatever is done to a task', () => {
+  it('leaves a version for each event, ends once at most, and adds nothing after the end or under a stale fence', () => {
+    fc.assert(
+      fc.property(histories, ({ state, events }) => {
+        events.forEach((event, at) => expect(event.version).toBe(at + 1));
+        const ends = events.filter((event) => ENDS.includes(event.type));
+        expect(ends).toHaveLength(isTerminal(state.status) ? 1 : 0);
+        if (ends.length > 0) expect(events.at(-1)).toBe(ends[0]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('gives the same state and view when its events are folded again, at every version', () => {
+    fc.assert(
+      fc.property(histories, ({ state, events }) => {
+        const fold = new TaskFold('acme', TASK);
+        for (const event of JSON.parse(JSON.stringify(events)) as RecordedEvent[]) fold.add(event);
+        expect(fold.state).toEqual(state);
+        const { history, statusMessage } = fold.view();
+        const said = events.filter((event) => event.content?.message !== undefined);
+        expect(history).toHaveLength(said.length - (statusMessage === undefined ? 0 : 1));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('only ever raises the generations, by one', () => {
+    fc.assert(
+      fc.property(histories, ({ events }) => {
+        let before: TaskState | null = null;
+        for (const event of events) {
+          const after: TaskState = evolve(before, event, event);
+          for (const generation of ['leaseGeneration', 'dispatcherGeneration'] as const) {
+            const raised = after[generation] - (before?.[generation] ?? after[generation]);
+            expect([0, 1]).toContain(raised);
+          }
+          before = after;
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('reaches every status, so that these properties say something', () => {
+    const seen = new Set<string>();
+    for (const { state } of fc.sample(histories, { numRuns: 2_000, seed: 1 })) seen.add(state.status);
+    expect([...seen].sort()).toEqual(
+      [...TERMINAL_STATUSES, 'auth-required', 'input-required', 'submitted', 'working'].sort(),
+    );
+  });
+});

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { evolveAll } from '@app/domain';
+import { ServerSecret } from '@app/storage';
+import type { TaskStreams } from '@app/tasks';
+import { NEVER } from 'rxjs';
+import { anAgent } from '../../../../test/support/acta.js';
+import { RUNNING } from '../../../../test/support/tasks.js';
+import { Run, type RunServices } from './run.js';
+
+const AT = '2026-01-01T00:00:00.000Z';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+it('leaves a canceled agent the time that the task gives it, and one that is fenced half a minute', async () => {
+  const said: unknown[] = [];
+  const apply = async (_: unknown, command: unknown) => {
+    said.push(command);
+    throw new Error('nothing is to be recorded');
+  };
+  const streams = { apply, wakeups: { changes: () => NEVER } } as unknown as TaskStreams;
+  const services = {
+    streams,
+    secret: new ServerSecret('a secret'),
+    onError: () => undefined,
+  } as unknown as RunServices;
+  const head = { state: evolveAll(null, RUNNING, AT)!, hash: Buffer.alloc(32), key: null };
+  const events = RUNNING.map((event, at) => ({ ...event, version: at + 1, recordedAt: AT }));
+  const stubborn = anAgent(() => new Promise<void>(() => undefined));
+  const policy = { attempts: 1, backoffMs: 1 };
+  const run = new Run(stubborn, policy, { tenantId: 'acme', taskId: 'task-1', head, events }, services, 3_600_000);
+  let over = false;
+  const executing = run.execute().then(() => (over = true));
+
+  await jest.advanceTimersByTimeAsync(1_000);
+  run.cancel();
+  await jest.advanceTimersByTimeAsync(200_000);
+  expect(over).toBe(false);
+  run.lose();
+  await jest.advanceTimersByTimeAsync(30_000);
+  await executing;
+  expect(said).toEqual([]);
+});

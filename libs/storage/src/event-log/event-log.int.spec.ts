@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decide, evolveAll, type TaskCommand } from '@app/domain';
+import { Acta, type Replica } from '../../../../test/support/acta.js';
+import { aMessage, SUBMIT } from '../../../../test/support/tasks.js';
+import type { Append, StreamHead } from './append.js';
+import { LOAD_HEAD } from './event-log.statements.js';
+
+const TENANT = 'acme';
+const AT = '2026-01-01T00:00:00.000Z';
+const FINGERPRINT = Buffer.alloc(32, 1);
+
+let acta: Acta;
+let first: Replica;
+let second: Replica;
+beforeAll(async () => {
+  acta = await Acta.open();
+  [first, second] = await Promise.all([acta.replica({ concurrency: 0 }), acta.replica({ concurrency: 0 })]);
+});
+afterAll(() => acta?.close());
+
+/** An append of what a command decides, without rows to read from. */
+function anAppend(
+  taskId: string,
+  head: StreamHead | null,
+  command: TaskCommand,
+  changes: Partial<Append> = {},
+): Append {
+  const events = decide(head?.state ?? null, taskId, command, AT);
+  return {
+    tenantId: TENANT,
+    taskId,
+    head,
+    events,
+    state: evolveAll(head?.state ?? null, events, AT)!,
+    rows: { queue: null },
+    recordedAt: AT,
+    actor: { subject: 'alice', role: 'member' },
+    commandId: `command ${Math.random()}`,
+    fingerprint: FINGERPRINT,
+    leaseMs: 1_000,
+    ...changes,
+  };
+}
+
+async function headOf(taskId: string): Promise<StreamHead> {
+  return (await first.log.head(TENANT, taskId))!.head;
+}
+
+const add = (text: string): TaskCommand => ({ type: 'AddMessage', message: aMessage(text) });
+
+describe('on tables that the planner takes for empty', () => {
+  it.each([
+    ['the row of a task', 'task', 'update task set status = status where tenant_id = $1 and task_id = $2'],
+    [
+      'the row of a task in the queue',
+      'run_queue',
+      'select from run_queue where tenant_id = $1 and task_id = $2 for update',
+    ],
+    ['the head of a stream', 'task', LOAD_HEAD.text.replaceAll(/\$[34]/g, 'null')],
+    ['the events of a stream', 'event', 'select from event where tenant_id = $1 and task_id = $2 and version > 0'],
+  ])('finds %s by its key, and by no index of all of its tenant', async (_what, table, statement) => {
+    const empty = await Acta.open();
+    try {
+      const plan = await (
+        await empty.replica({ concurrency: 0 })
+      ).database.transaction(async (executor) => {
+        await executor.query('set local plan_cache_mode = force_generic_plan');
+        await executor.query(`prepare planned (text, text) as ${statement}`);
+        const { rows } = await executor.query<{ 'QUERY PLAN': string }>(`explain execute planned ('acme', 't1')`);
+        await executor.query('deallocate planned');
+        return rows.map((row) => row['QUERY PLAN']).join('\n');
+      });
+      expect(plan).toMatch(new RegExp(`using ${table}_pkey on ${table}\\b`));
+    } finally {
+      await empty.close();
+    }
+  });
+});
+
+describe('the log', () => {
+  it('gives back what was appended, its content readable, in the order of versions', async () => {
+    const result = await first.log.append(anAppend('t1', null, SUBMIT));
+    expect(result.outcome).toBe('appended');
+    const events = await second.log.read(TENANT, 't1', 0, 10);
+    expect(events.map(({ version, type }) => [version, type])).toEqual([
+      [1, 'TaskSubmitted'],
+      [2, 'MessageAccepted'],
+    ]);
+    expect(events[1]!.content?.message).toEqual(SUBMIT.message);
+    expect(await second.log.read(TENANT, 't1', 1, 10)).toEqual(events.slice(1));
+    expect(await second.log.read('another tenant', 't1', 0, 10)).toEqual([]);
+  });
+
+  it('takes one of several appends to the same version, also to the first', async () => {
+    const creations = await Promise.all([first, second].map(({ log }) => log.append(anAppend('t2', null, SUBMIT))));
+    expect(creations.map(({ outcome }) => outcome).sort()).toEqual(['appended', 'conflict']);
+    const head = await headOf('t2');
+    const appends = Array.from({ length: 10 }, (_, n) =>
+      (n % 2 === 0 ? first : second).log.append(anAppend('t2', head, add(`${n}`))),
+    );
+    const outcomes = (await Promise.all(appends)).map(({ outcome }) => outcome);
+    expect(outcomes.filter((outcome) => outcome === 'appended')).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(9);
+    expect((await headOf('t2')).state.version).toBe(3);
+  });
+
+  it('holds a command once, whatever version it is tried at', async () => {
+    await first.log.append(anAppend('t3', null, SUBMIT));
+    const once = { commandId: 'the one command' };
+    expect((await first.log.append(anAppend('t3', await headOf('t3'), add('x'), once))).outcome).toBe('appended');
+    const again = await second.log.append(anAppend('t3', await headOf('t3'), add('x'), once));
+    expect(again).toEqual({ outcome: 'recorded', fingerprint: FINGERPRINT });
+    // In another task it is another command.
+    expect((await first.log.append(anAppend('t4', null, SUBMIT, once))).outcome).toBe('appended');
+  });
+
+  it('leaves nothing behind of an append that came too late', async () => {
+    await first.log.append(anAppend('t5', null, SUBMIT));
+    const head = await headOf('t5');
+    await first.log.append(anAppend('t5', head, add('in time')));
+    const receipt = { subject: 'alice', messageId: 'too late' };
+    expect((await first.log.append(anAppend('t5', head, add('too late'), { receipt }))).outcome).toBe('conflict');
+    expect((await first.log.head(TENANT, 't5', receipt))!.receipt).toBeNull();
+    expect((await headOf('t5')).state.version).toBe(3);
+  });
+
+  it('tells the sender of a message that was received already', async () => {
+    const receipt = { subject: 'alice', messageId: 'received' };
+    await first.log.append(anAppend('t6', null, SUBMIT, { receipt }));
+    const again = await second.log.append(anAppend('t7', null, SUBMIT, { receipt, fingerprint: Buffer.alloc(32, 2) }));
+    expect(again).toEqual({ outcome: 'received', receipt: { taskId: 't6', fingerprint: FINGERPRINT } });
+    expect(await first.log.head(TENANT, 't7')).toBeNull();
+  });
+
+  it('lets a task start in a context while another is being started in it', async () => {
+    const together: TaskCommand = { ...SUBMIT, contextId: 'together' };
+    await first.log.append(anAppend('t10', null, together));
+    await first.database.transaction(async (executor) => {
+      expect((await first.log.append(anAppend('t11', null, together), executor)).outcome).toBe('appended');
+      expect((await second.log.append(anAppend('t12', null, together))).outcome).toBe('appended');
+    });
+  });
+
+  it('refuses a context that is of another ring', async () => {
+    const elsewhere: TaskCommand = { ...SUBMIT, contextId: 'shared' };
+    expect((await first.log.append(anAppend('t8', null, elsewhere))).outcome).toBe('appended');
+    const ops: TaskCommand = { ...elsewhere, ring: 'ring:ops' };
+    expect((await first.log.append(anAppend('t9', null, ops))).outcome).toBe('other-ring');
+    expect((await first.log.append(anAppend('t9', null, { ...ops, owner: 'bob' }))).outcome).toBe('appended');
+  });
+});
+
+describe('the database', () => {
+  // F38
+  it('refuses to change or remove what the log holds', async () => {
+    for (const statement of [
+      `update event set facts = '{}'`,
+      `update event set content = null where false`,
+      'delete from event',
+      'truncate event',
+      'truncate event, task',
+    ]) {
+      await expect(acta.sql(statement)).rejects.toThrow(/append-only/);
+    }
+  });
+
+  it('keeps each task’s content under a key of its own, bound to its event', async () => {
+    const [one, other] = await acta.sql<{ content: Buffer; event_id: string; wrapped_key: Buffer }>(
+      `select e.content, e.event_id, k.wrapped_key from event e join task_key k using (tenant_id, task_id)
+       where e.content is not null and e.task_id in ('t1', 't2') and e.version = 2 order by e.task_id`,
+    );
+    const stored = { type: 'MessageAccepted', facts: '{}', version: 2, recorded_at: new Date(AT) };
+    const key = first.log.unwrap(TENANT, 't1', one!.wrapped_key)!;
+    const open = (content: Buffer, eventId: string) =>
+      first.log.open({ ...stored, content, event_id: eventId }, key).content;
+    expect(open(one!.content, one!.event_id)?.message).toEqual(SUBMIT.message);
+    const flipped = Buffer.from(one!.content);
+    flipped[20]! ^= 1;
+    expect(open(flipped, one!.event_id)).toBeUndefined();
+    expect(open(one!.content, other!.event_id)).toBeUndefined();
+    expect(open(other!.content, other!.event_id)).toBeUndefined();
+  });
+});

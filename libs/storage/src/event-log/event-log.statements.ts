@@ -1,0 +1,50 @@
+import type { NamedStatement } from '../postgres/database.js';
+
+/** The head of a stream, and, when asked for, what became of a message of this caller. */
+export const LOAD_HEAD: NamedStatement = {
+  name: 'load_head',
+  text: `select t.state, t.head_hash, k.wrapped_key, r.task_id as receipt_task, r.fingerprint as receipt_fingerprint
+    from task t
+    left join task_key k on k.tenant_id = t.tenant_id and k.task_id = t.task_id
+    left join message_receipt r on r.tenant_id = t.tenant_id and r.subject = $3 and r.message_id = $4
+    where t.tenant_id = $1 and t.task_id = $2`,
+};
+
+export const EVENT_COLUMNS = `e.tenant_id, e.task_id, e.version, e.event_id, e.type, e.schema_version, e.facts::text as facts, e.content,
+    e.actor_subject, e.actor_role, e.command_id, e.command_fingerprint, e.causation_id, e.correlation_id,
+    e.protocol_version, e.trace_parent, e.recorded_at, e.previous_hash, e.hash, e.position, e.transaction_id, e.epoch`;
+
+/** A stretch of one stream, by version: it has no gaps and needs no other ordering. */
+export const READ_STREAM: NamedStatement = {
+  name: 'read_stream',
+  text: `select ${EVENT_COLUMNS}, k.wrapped_key
+    from event e left join task_key k on k.tenant_id = e.tenant_id and k.task_id = e.task_id
+    where e.tenant_id = $1 and e.task_id = $2 and e.version > $3
+    order by e.version limit $4`,
+};
+
+/** What happened in a stretch of one stream, without what was said. */
+export const READ_FACTS: NamedStatement = {
+  name: 'read_facts',
+  text: `select version, type, facts::text as facts, recorded_at from event
+    where tenant_id = $1 and task_id = $2 and version > $3 and version <= $4 order by version limit $5`,
+};
+
+/**
+ * Every committed event of every stream, in an order that no late commit can slip behind: events of transactions that
+ * are older than any that still runs, by epoch, transaction and position. Events of an earlier epoch came with a
+ * restored dump and are all committed.
+ */
+export const READ_FEED: NamedStatement = {
+  name: 'read_feed',
+  text: `select ${EVENT_COLUMNS}
+    from event e
+    where (e.epoch, e.transaction_id, e.position) > ($1, $2::xid8, $3)
+      and (e.epoch < $4 or e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()))
+    order by e.epoch, e.transaction_id, e.position limit $5`,
+};
+
+export const COMMAND_OF_EVENT: NamedStatement = {
+  name: 'command_of_event',
+  text: 'select command_fingerprint from event where event_id = $2 and tenant_id = $1',
+};

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { Acta, type Replica } from '../../../../test/support/acta.js';
+import { aMember } from '../../../../test/support/tasks.js';
+import { createTestDatabase } from '../../../../test/support/database/test-database.js';
+import { FEED_START, type FeedCursor, readFeed } from './feed.js';
+
+const alice = aMember('alice');
+
+let acta: Acta;
+let replica: Replica;
+beforeEach(async () => {
+  acta = await Acta.open();
+  replica = await acta.replica();
+});
+afterEach(() => acta?.close());
+
+/** Reads to the end of what the feed gives now, in small pages. */
+async function read(from: FeedCursor = FEED_START): Promise<{ seen: string[]; cursor: FeedCursor }> {
+  const seen: string[] = [];
+  let cursor = from;
+  for (;;) {
+    const page = await readFeed(replica.database, cursor, 3);
+    seen.push(...page.events.map((event) => event.event_id));
+    ({ cursor } = page);
+    if (page.events.length === 0) return { seen, cursor };
+  }
+}
+
+const stored = async () =>
+  (await acta.sql<{ event_id: string }>('select event_id from event')).map((row) => row.event_id);
+
+async function openTransaction(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('begin');
+  await client.query('select pg_current_xact_id()');
+  return client;
+}
+
+async function commit(client: pg.Client): Promise<void> {
+  await client.query('commit');
+  await client.end();
+}
+
+describe('the feed', () => {
+  it('gives every event of every task once', async () => {
+    await Promise.all(['a', 'b', 'c', 'd'].map((text) => replica.ask(alice, text)));
+    const { seen } = await read();
+    expect(seen.toSorted()).toEqual((await stored()).toSorted());
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  // F36, in this database
+  it('waits for an append that is not committed, so that it never skips it; who asks for tasks waits for nothing', async () => {
+    const { taskId } = await replica.ask(alice, 'before');
+    const late = await openTransaction(acta.url);
+    await late.query(
+      `insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, actor_subject, actor_role,
+         command_id, command_fingerprint, correlation_id, recorded_at, previous_hash, hash, epoch)
+       values ('acme', 'late', 1, gen_random_uuid(), 'TaskSubmitted', 1, '{}', 'x', 'member', 'c', '', 'c', now(), '', '', $1)`,
+      [replica.database.epoch],
+    );
+    const view = await replica.ask(alice, 'meanwhile');
+    expect(view.state.status).toBe('completed');
+    const held = await read();
+    expect(held.seen).toHaveLength((await replica.events('acme', taskId)).length);
+    await commit(late);
+    const rest = await read(held.cursor);
+    const all = [...held.seen, ...rest.seen];
+    expect(new Set(all).size).toBe(all.length);
+    expect(all.toSorted()).toEqual((await stored()).toSorted());
+  });
+
+  // F36, in another database of the cluster
+  it('is held back by a transaction anywhere in the cluster, and neither skips nor repeats when it goes on', async () => {
+    const other = await createTestDatabase();
+    const { cursor: start } = await read();
+    const open = await openTransaction(other.url);
+    const view = await replica.ask(alice, 'not held up');
+    expect(view.state.status).toBe('completed');
+    const held = await read(start);
+    expect(held.seen).toEqual([]);
+    await commit(open);
+    const rest = await read(held.cursor);
+    expect(rest.seen).toHaveLength((await replica.events('acme', view.taskId)).length);
+    expect((await read(rest.cursor)).seen).toEqual([]);
+    await other.drop();
+  });
+
+  // F36
+  it('loses and repeats nothing under many writers whose transactions overlap', async () => {
+    const seen: string[] = [];
+    let cursor = FEED_START;
+    let writing = true;
+    const reader = (async () => {
+      do {
+        const page = await read(cursor);
+        seen.push(...page.seen);
+        ({ cursor } = page);
+      } while (writing);
+    })();
+    for (let round = 0; round < 5; round += 1) {
+      const open = await openTransaction(acta.url);
+      await Promise.all(Array.from({ length: 8 }, (_, n) => replica.ask(alice, `${round} ${n}`)));
+      await commit(open);
+    }
+    writing = false;
+    await reader;
+    seen.push(...(await read(cursor)).seen);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.toSorted()).toEqual((await stored()).toSorted());
+  });
+
+  // F39: a restored dump, as a cluster sees it whose transaction ids start below those of the events.
+  it('goes on after a restore into a new cluster: nothing is invisible, nothing repeated', async () => {
+    await replica.ask(alice, 'in the first cluster');
+    const before = await read();
+    await acta.sql(`alter table event disable trigger all`);
+    await acta.sql(`update event set transaction_id = ((transaction_id::text::bigint + 4000000000)::text)::xid8`);
+    await acta.sql(`alter table event enable trigger all`);
+    await acta.sql(`update server_state set system_identifier = 'of the first cluster'`);
+    const restored = await acta.replica();
+    expect(restored.database.epoch).toBe(replica.database.epoch + 1);
+    replica = restored;
+    const early = await read();
+    expect(early.seen.toSorted()).toEqual(before.seen.toSorted());
+    const view = await restored.ask(alice, 'in the second cluster');
+    const after = await read(early.cursor);
+    expect(after.seen).toHaveLength((await restored.events('acme', view.taskId)).length);
+    const [last] = await acta.sql<{ epoch: number }>('select max(epoch) as epoch from event');
+    expect(after.cursor.epoch).toBe(last!.epoch);
+    // Another start in the same cluster is no new epoch.
+    expect((await acta.replica()).database.epoch).toBe(restored.database.epoch);
+  });
+});

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DomainError, type RecordedEvent } from '@app/domain';
+import { Acta, type Replica } from '../../../../test/support/acta.js';
+import { Gate, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
+import { aMember, aMessage } from '../../../../test/support/tasks.js';
+import { CancelPolicy } from './cancel-task.command.js';
+
+const alice = aMember('alice');
+const ENDS = ['ReplySent', 'TaskCompleted', 'TaskFailed', 'TaskRejected', 'TaskCanceled'];
+
+const agent = new ScriptedAgent();
+const graceMs = 150;
+let acta: Acta;
+let first: Replica;
+let second: Replica;
+let strict: Replica;
+beforeAll(async () => {
+  acta = await Acta.open();
+  const cancel = new CancelPolicy('fence', graceMs);
+  const holderOnly = new CancelPolicy('holder-only', graceMs);
+  first = await acta.replica({ agents: [agent.definition], cancel });
+  second = await acta.replica({ agents: [agent.definition], concurrency: 0, cancel });
+  strict = await acta.replica({ agents: [agent.definition], concurrency: 0, cancel: holderOnly });
+});
+afterAll(() => acta?.close());
+
+async function kindOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return error instanceof DomainError ? error.kind : String(error);
+}
+
+const ends = (events: readonly RecordedEvent[]) => events.filter(({ type }) => ENDS.includes(type));
+const eventsOf = (taskId: string) => first.events(alice.tenantId, taskId);
+
+/** A task whose run has come as far as its script's first wait. */
+async function running(text: string, script: Parameters<ScriptedAgent['on']>[1]): Promise<string> {
+  const started = new Gate();
+  agent.on(text, (ctx) => {
+    started.open();
+    return script(ctx);
+  });
+  const taskId = await first.submit(alice, text);
+  await started.opened;
+  return taskId;
+}
+
+describe('canceling', () => {
+  // F18
+  it('gives the task in its final state when the agent ends cleanly, on any replica', async () => {
+    const taskId = await running('ends cleanly', async (ctx) => {
+      await untilAborted(ctx);
+      throw new Error('stopped');
+    });
+    const view = await second.cancel(alice, taskId);
+    expect(view.state.status).toBe('canceled');
+    expect(ends(await eventsOf(taskId))).toMatchObject([{ type: 'TaskCanceled', facts: { reason: 'agent' } }]);
+    expect(await first.get(alice, taskId)).toEqual(view);
+  });
+
+  it('takes an agent that just returns when it is told to stop for canceled, not for completed', async () => {
+    const taskId = await running('returns when told', untilAborted);
+    expect((await first.cancel(alice, taskId)).state.status).toBe('canceled');
+  });
+
+  it('does not wait for an agent that does not listen longer than the grace', async () => {
+    const gate = new Gate();
+    const taskId = await running('does not listen', () => gate.opened);
+    const view = await second.cancel(alice, taskId);
+    expect(view.state.status).toBe('canceled');
+    expect(ends(await eventsOf(taskId))).toMatchObject([{ type: 'TaskCanceled', facts: { reason: 'deadline' } }]);
+    gate.open();
+  });
+
+  // F18: completion wins
+  it('gives the completed task when the agent completes before it stops', async () => {
+    const taskId = await running('completes anyway', async (ctx) => {
+      await untilAborted(ctx);
+      await ctx.complete('done all the same');
+    });
+    const view = await second.cancel(alice, taskId);
+    expect(view.state.status).toBe('completed');
+    expect(view.statusMessage?.parts).toEqual([{ text: 'done all the same' }]);
+  });
+
+  it('is carried out by any replica’s reaper when the canceller is gone', async () => {
+    const gate = new Gate();
+    const taskId = await running('canceller gone', () => gate.opened);
+    const canceller = await acta.replica({ concurrency: 0, cancel: new CancelPolicy('fence', 60_000) });
+    const gone = canceller.cancel(alice, taskId);
+    await first.until(alice.tenantId, taskId, (state) => state.cancelDeadline !== null);
+    await acta.sql(`update run_queue set cancel_deadline = now() - interval '1 second' where task_id = $1`, [taskId]);
+    await second.reaper.sweep();
+    expect((await gone).state.status).toBe('canceled');
+    gate.open();
+  });
+
+  it('cancels idle work at once, and finds a canceled task as it is', async () => {
+    agent.on('asks', (ctx) => ctx.requireInput('what?'));
+    const { taskId } = await first.ask(alice, 'asks');
+    const view = await second.cancel(alice, taskId);
+    expect(view.state.status).toBe('canceled');
+    expect(await first.cancel(alice, taskId)).toEqual(view);
+    expect(ends(await eventsOf(taskId))).toHaveLength(1);
+  });
+
+  it('is refused for a task that ended before, and for what the caller does not see', async () => {
+    const { taskId } = await first.ask(alice, 'ends by itself');
+    expect(await kindOf(second.cancel(alice, taskId))).toBe('TaskNotCancelable');
+    expect(await kindOf(second.cancel(aMember('bob'), taskId))).toBe('TaskNotFound');
+    expect(await kindOf(second.cancel(alice, 'no such task'))).toBe('TaskNotFound');
+  });
+
+  // F17
+  it('survives messages that arrive at the same moment', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const taskId = await running(`messages and cancel ${round}`, untilAborted);
+      const [view] = await Promise.all([
+        second.cancel(alice, taskId),
+        ...[1, 2, 3].map((n) =>
+          first.submit(alice, aMessage('more', `more ${round} ${n}`), { taskId }).catch((error: unknown) => {
+            expect(DomainError.is(error, 'TaskEnded')).toBe(true);
+          }),
+        ),
+      ]);
+      expect(view.state.status).toBe('canceled');
+      expect(ends(await eventsOf(taskId))).toHaveLength(1);
+    }
+  });
+
+  // F16, F15, F18
+  it('and completing at the same moment have one end, many times over, which both are told', async () => {
+    for (let round = 0; round < 60; round += 1) {
+      const gate = new Gate();
+      const text = `race ${round}`;
+      const started = new Gate();
+      agent.on(text, async (ctx) => {
+        started.open();
+        await gate.opened;
+        await ctx.complete('won');
+      });
+      const { taskId, follower } = await first.send(alice, text);
+      const outcome = follower.untilOutcome();
+      await started.opened;
+      const canceling = second.cancel(alice, taskId).then(
+        (view) => view.state.status,
+        // Ended before the cancel arrived, which says how.
+        (error: unknown) => {
+          if (!DomainError.is(error, 'TaskNotCancelable')) throw error;
+          return error.details.status;
+        },
+      );
+      // The cancel takes a read and an append: from nothing to a few turns of the loop covers both winners.
+      for (let turn = 0; turn < round % 12; turn += 1) await new Promise(setImmediate);
+      gate.open();
+      const told = await canceling;
+      expect((await outcome).status).toBe(told);
+      const events = await eventsOf(taskId);
+      expect(ends(events)).toHaveLength(1);
+      expect(ENDS).toContain(events.at(-1)!.type);
+    }
+  });
+});
+
+describe('under holder-only', () => {
+  it('only the holder cancels active work, with the generations that it was given', async () => {
+    let lease: Parameters<typeof strict.cancel>[2] = {};
+    const gate = new Gate();
+    const taskId = await running('held', (ctx) => {
+      lease = { holder: ctx.lease };
+      return gate.opened;
+    });
+    expect(await kindOf(strict.cancel(alice, taskId))).toBe('TaskNotCancelable');
+    const stale = { ...lease.holder!, leaseGeneration: lease.holder!.leaseGeneration - 1 };
+    expect(await kindOf(strict.cancel(alice, taskId, { holder: stale }))).toBe('TaskNotCancelable');
+    const view = await strict.cancel(alice, taskId, lease);
+    expect(view.state.status).toBe('canceled');
+    expect(ends(await eventsOf(taskId))).toMatchObject([{ type: 'TaskCanceled', facts: { reason: 'holder' } }]);
+    gate.open();
+  });
+});

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { BOUNDS, DomainError, type Message, type Principal } from '@app/domain';
+import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
+import { aMember, aMessage } from '../../../../test/support/tasks.js';
+
+const alice = aMember('alice', { rings: ['ring:dev', 'ring:ops'] });
+const bob = aMember('bob');
+
+const echo = anAgent(async (ctx) => {
+  if (ctx.text === 'ask') return ctx.requireInput('what?');
+  await ctx.artifact({ parts: [{ text: ctx.text.toUpperCase() }] });
+});
+
+let acta: Acta;
+let first: Replica;
+let second: Replica;
+beforeAll(async () => {
+  acta = await Acta.open();
+  [first, second] = await Promise.all([acta.replica({ agents: [echo] }), acta.replica({ agents: [echo] })]);
+});
+afterAll(() => acta?.close());
+
+async function kindOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return error instanceof DomainError ? error.kind : String(error);
+}
+
+const typesOf = async (principal: Principal, taskId: string) =>
+  (await first.events(principal.tenantId, taskId)).map((event) => event.type);
+const taskCount = async () => (await acta.sql<{ n: number }>('select count(*)::integer as n from task'))[0]!.n;
+
+describe('a message', () => {
+  it('becomes a task with its run and artifact, which any replica shows', async () => {
+    const view = await first.ask(alice, 'one');
+    expect(view.state.status).toBe('completed');
+    expect(view.artifacts).toEqual([{ artifactId: 'artifact', parts: [{ text: 'ONE' }] }]);
+    expect(await second.get(alice, view.taskId)).toEqual(view);
+  });
+
+  // F1
+  it('that is sent again finds its task, on any replica, with no second run', async () => {
+    const view = await first.ask(alice, 'again');
+    const replays = await Promise.all([first.ask(alice, 'again'), second.ask(alice, 'again')]);
+    expect(replays).toEqual([view, view]);
+    const types = await typesOf(alice, view.taskId);
+    expect(types.filter((type) => type === 'RunStarted')).toHaveLength(1);
+  });
+
+  // F2
+  it('that reaches two replicas at the same moment becomes one task with one run, many times over', async () => {
+    for (let round = 0; round < 40; round += 1) {
+      const text = `both ${round}`;
+      const before = await taskCount();
+      const [one, other] = await Promise.all([first.ask(alice, text), second.ask(alice, text)]);
+      expect(other).toEqual(one);
+      expect(await taskCount()).toBe(before + 1);
+      const types = await typesOf(alice, one.taskId);
+      expect(types.filter((type) => type === 'RunStarted')).toHaveLength(1);
+    }
+  });
+
+  // F2, for a message to a task that there is already
+  it('that answers a task through two replicas at the same moment is taken in once', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const asked = await first.ask(alice, aMessage('ask', `ask ${round}`));
+      const answer = aMessage('answer', `answer ${round}`);
+      const request = { taskId: asked.taskId };
+      const answers = await Promise.all([first.ask(alice, answer, request), second.ask(alice, answer, request)]);
+      expect(answers[1]).toEqual(answers[0]);
+      const types = await typesOf(alice, asked.taskId);
+      expect(types.filter((type) => type === 'MessageAccepted')).toHaveLength(2);
+      expect(types.filter((type) => type === 'RunStarted')).toHaveLength(2);
+    }
+  });
+
+  // F3
+  it('of another caller or tenant with the same id is a task of its own', async () => {
+    const message = aMessage('mine', 'shared id');
+    const views = await Promise.all([
+      first.ask(alice, message),
+      second.ask(bob, message),
+      first.ask(aMember('alice', { tenantId: 'other' }), message),
+    ]);
+    expect(new Set(views.map((view) => view.taskId)).size).toBe(3);
+    expect(new Set(views.map((view) => view.state.contextId)).size).toBe(3);
+    expect(await kindOf(second.get(bob, views[0]!.taskId))).toBe('TaskNotFound');
+    expect(await kindOf(second.get(alice, views[2]!.taskId))).toBe('TaskNotFound');
+  });
+
+  // F4
+  it('with a known id and other content is invalid, and its task stays as it is', async () => {
+    const parts = [{ text: 'a' }, { text: 'b' }];
+    const message: Message = { messageId: 'f4', role: 'user', parts };
+    const view = await first.ask(alice, message);
+    const others: Partial<Message>[] = [
+      { parts: [{ text: 'other' }] },
+      { parts: [parts[1]!, parts[0]!] },
+      { metadata: { ring: 'ring:ops' } },
+      { metadata: { note: 'x' } },
+    ];
+    for (const other of others) {
+      expect(await kindOf(second.send(alice, { ...message, ...other }))).toBe('InvalidParameters');
+    }
+    expect(await kindOf(second.send(alice, message, { contextId: 'another' }))).toBe('InvalidParameters');
+    expect(await first.get(alice, view.taskId)).toEqual(view);
+    // The keys of an object have no order (RFC 8785), so this is the same message.
+    const shuffled: Message = { parts: [{ text: 'a' }, { text: 'b' }], role: 'user', messageId: 'f4' };
+    expect((await first.ask(alice, shuffled)).taskId).toBe(view.taskId);
+  });
+
+  // F7
+  it('to a task that is missing, or is not the caller’s, finds none, and nothing appears', async () => {
+    const { taskId } = await first.ask(bob, 'of bob');
+    const before = await taskCount();
+    expect(await kindOf(first.send(alice, 'x7', { taskId: 'no-such-task' }))).toBe('TaskNotFound');
+    expect(await kindOf(first.send(alice, 'x7', { taskId }))).toBe('TaskNotFound');
+    expect(await taskCount()).toBe(before);
+  });
+
+  // F7
+  it('with a context that is not the task’s, or of another ring, is invalid', async () => {
+    const asked = await first.ask(alice, aMessage('ask', 'f7'));
+    const wrong = { taskId: asked.taskId, contextId: 'not this one' };
+    expect(await kindOf(first.send(alice, 'x', wrong))).toBe('InvalidParameters');
+    const elsewhere: Message = { ...aMessage('ops'), metadata: { ring: 'ring:ops' } };
+    const { contextId } = asked.state;
+    expect(await kindOf(first.send(alice, elsewhere, { contextId }))).toBe('InvalidParameters');
+    expect(await kindOf(first.send(alice, elsewhere, { taskId: asked.taskId }))).toBe('InvalidParameters');
+    const own = await first.ask(bob, 'the same context id', { contextId });
+    expect(own.state.contextId).toBe(contextId);
+  });
+
+  it('that names a ring of which the caller is not, or two rings, is invalid', async () => {
+    const named = (metadata: string, data: string): Message => ({
+      messageId: `${metadata} ${data}`,
+      role: 'user',
+      parts: [{ data: { ring: data } }],
+      metadata: { ring: metadata },
+    });
+    expect(await kindOf(first.send(alice, named('ring:ops', 'ring:dev')))).toBe('InvalidParameters');
+    expect(await kindOf(first.send(alice, named('ring:x', 'ring:x')))).toBe('InvalidParameters');
+    expect((await first.ask(alice, named('ring:ops', 'ring:ops'))).state.ring).toBe('ring:ops');
+    expect((await first.ask(alice, 'no ring named')).state.ring).toBe('ring:dev');
+  });
+
+  it('to an ended task is refused, but its exact replay is answered', async () => {
+    const view = await first.ask(alice, 'ends');
+    expect(await kindOf(first.send(alice, 'more', { taskId: view.taskId }))).toBe('TaskEnded');
+    const asked = await first.ask(alice, aMessage('ask', 'ends later'));
+    const answer = aMessage('the answer');
+    const ended = await first.ask(alice, answer, { taskId: asked.taskId });
+    expect(await second.ask(alice, answer, { taskId: asked.taskId })).toEqual(ended);
+  });
+
+  it('refers only to tasks that the caller sees', async () => {
+    const { taskId } = await first.ask(bob, 'seen by bob alone');
+    const refers: Message = { ...aMessage('refers'), referenceTaskIds: [taskId] };
+    expect(await kindOf(first.send(alice, refers))).toBe('InvalidParameters');
+    expect((await first.ask(bob, refers)).state.status).toBe('completed');
+  });
+});
+
+describe('a history', () => {
+  it('takes a hundred messages of its client; then a new one is invalid and an exact replay still answered', async () => {
+    const asked = await first.ask(alice, aMessage('ask', 'fill'));
+    const { taskId } = asked;
+    for (let n = 2; n <= BOUNDS.clientMessages; n += 1) {
+      await first.ask(alice, aMessage('ask', `fill ${n}`), { taskId });
+    }
+    expect(await kindOf(first.send(alice, aMessage('ask', 'one too many'), { taskId }))).toBe('InvalidParameters');
+    const replay = await second.ask(alice, aMessage('ask', 'fill 50'), { taskId });
+    expect(replay.state.clientMessages.count).toBe(BOUNDS.clientMessages);
+    expect(await kindOf(first.send(alice, aMessage('other', 'fill 50'), { taskId }))).toBe('InvalidParameters');
+  });
+});
+
+describe('a client that goes away', () => {
+  // F6
+  it('leaves a run that goes on to its end, all of it in the record', async () => {
+    const { taskId, follower } = await first.send(alice, 'goes away');
+    const gone = new AbortController();
+    const waiting = follower.untilOutcome(gone.signal);
+    gone.abort(new Error('disconnected'));
+    await expect(waiting).rejects.toThrow('disconnected');
+    const state = await second.until(alice.tenantId, taskId, (s) => s.status === 'completed');
+    expect((await second.get(alice, taskId)).artifacts).toHaveLength(1);
+    expect(state.run?.outcome).toBe('completed');
+  });
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { evolveAll, type Principal, type TaskStatus } from '@app/domain';
+import { Database, EventLog, ServerSecret } from '@app/storage';
+import { aMember, SUBMITTED } from '../../../../test/support/tasks.js';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
+import { ListTasks, ListTasksHandler, type ListTasksRequest } from './list-tasks.query.js';
+import { pageOfTasks } from './list-tasks.statement.js';
+import { PageTokens } from './page-token.js';
+import { TaskReader } from './task-reader.js';
+
+const SECRET = 'a secret of the list tests, long enough to be one';
+const MANY = 100_000;
+
+let testDatabase: TestDatabase;
+let database: Database;
+let handler: ListTasksHandler;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = new Database(testDatabase.url, { maxConnections: 4 });
+  const secret = new ServerSecret(SECRET);
+  await database.claimState(secret);
+  const log = new EventLog(database, secret);
+  handler = new ListTasksHandler(log, new TaskReader(log), new PageTokens(secret));
+  await seed('alice', MANY, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
+  // F23: 1,000 tasks of one moment among 10,000.
+  await seed('carol', 9_000, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
+  await seed('carol', 1_000, "timestamptz '2026-02-01T00:00:00Z'", 'same');
+  await seed('dave', 20, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
+  await database.pool.query('vacuum (analyze) task, task_key, message');
+}, 120_000);
+
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+/** Tasks as the read model has them, without going through the log for each. */
+async function seed(owner: string, count: number, statusAt: string, name = 'task'): Promise<void> {
+  const state = JSON.stringify({ ...evolveAll(null, SUBMITTED, '2026-01-01T00:00:00.000Z')!, owner });
+  await database.transaction(async (executor) => {
+    // Vacuum takes no row for visible whose commit may not be on disk yet.
+    await executor.query('set local synchronous_commit to on');
+    await executor.query(
+      `insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
+      select 'acme', $1 || '-${name}-' || lpad(n::text, 6, '0'), 'context-' || n % 100, $1, 'ring:dev', 'demo',
+        case when n % 10 = 0 then 'failed' else 'completed' end, 2, '', ${statusAt},
+        ($3::jsonb || jsonb_build_object('statusAt', to_char((${statusAt}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'status', case when n % 10 = 0 then 'failed' else 'completed' end))::json
+      from generate_series(0, $2::integer - 1) n`,
+      [owner, count, state],
+    );
+    await executor.query(
+      `insert into task_key (tenant_id, task_id, wrapped_key)
+      select tenant_id, task_id, decode(repeat('00', 60), 'hex') from task on conflict do nothing`,
+    );
+  });
+}
+
+const alice = aMember('alice');
+const carol = aMember('carol');
+const admin: Principal = { ...aMember('root'), role: 'admin', rings: [] };
+
+const list = (principal: Principal, request: ListTasksRequest) => handler.execute(new ListTasks(principal, request));
+
+async function allPages(principal: Principal, request: ListTasksRequest): Promise<string[]> {
+  const ids: string[] = [];
+  let pageToken = '';
+  do {
+    const page = await list(principal, { ...request, ...(pageToken === '' ? {} : { pageToken }) });
+    ids.push(...page.tasks.map(({ taskId }) => taskId));
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
+  return ids;
+}
+
+describe('pages among many tasks', () => {
+  // F23
+  it('have each of 1,000 tasks of one moment exactly once', async () => {
+    const request = { pageSize: 7, statusTimestampAfter: '2026-02-01T00:00:00.000Z' };
+    const ids = await allPages(carol, request);
+    expect(ids).toHaveLength(1_000);
+    expect(new Set(ids).size).toBe(1_000);
+    expect(ids).toEqual([...ids].sort().reverse());
+    expect((await list(carol, request)).totalSize).toBe(1_000);
+  });
+
+  it('are newest first, with the exact total of what is visible', async () => {
+    const page = await list(carol, { pageSize: 100 });
+    expect(page).toMatchObject({ totalSize: 10_000, pageSize: 100 });
+    expect(await list({ ...carol, rings: ['ring:other'] }, {})).toEqual({
+      tasks: [],
+      nextPageToken: '',
+      pageSize: 50,
+      totalSize: 0,
+    });
+    expect((await list(admin, {})).totalSize).toBe(MANY + 10_020);
+    expect((await list({ ...admin, tenantId: 'other' }, {})).totalSize).toBe(0);
+  });
+
+  // F24
+  it('go on rightly when the task that the token points at has changed, or matches no longer', async () => {
+    const dave = aMember('dave');
+    const before = await allPages(dave, { pageSize: 20 });
+    const first = await list(dave, { pageSize: 5, status: 'completed' });
+    const last = first.tasks.at(-1)!.taskId;
+    await database.pool.query(`update task set status = 'failed', status_at = now() where task_id = $1`, [last]);
+    const rest = await allPages(dave, { pageSize: 100, status: 'completed', pageToken: first.nextPageToken });
+    const completed = before.filter((id) => !id.endsWith('0'));
+    expect([...first.tasks.map(({ taskId }) => taskId), ...rest]).toEqual(completed);
+  });
+});
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly Alias?: string;
+  readonly 'Index Name'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+describe('the plan of a page among 100,000 tasks', () => {
+  const position = ['2026-01-01T12:00:00.000Z', 'alice-task-043200'];
+  const status: TaskStatus = 'failed';
+
+  it.each([
+    ['of one caller', alice, {}],
+    ['of one caller and status', alice, { status }],
+    ['of one caller and context', alice, { contextId: 'context-7' }],
+    ['of one caller since a time', alice, { statusTimestampAfter: '2026-01-02T00:00:00.000Z' }],
+    ['of an admin', admin, {}],
+    ['of an admin and a status', admin, { status }],
+    ['of an admin and a context', admin, { contextId: 'context-7' }],
+  ])('reads the page and the count %s from an index alone, in its order', async (_, principal, filter) => {
+    for (const after of [null, position]) {
+      const { sql, parameters } = pageOfTasks(database.kysely, principal, filter, { after, limit: 51 }).compile(
+        database.kysely,
+      );
+      const { rows } = await database.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+        `explain (format json) ${sql}`,
+        [...parameters],
+      );
+      const nodes = nodesOf(rows[0]!['QUERY PLAN'][0].Plan);
+      const types = nodes.map((node) => node['Node Type']);
+      expect(types.filter((type) => /Sort|Seq Scan|Bitmap|Hash/.test(type))).toEqual([]);
+      const index = principal === admin ? 'task_of_tenant' : 'task_of_owner';
+      const scans = nodes.filter((node) => node['Index Name'] === index);
+      expect(scans.map((node) => node['Node Type'])).toEqual(['Index Only Scan', 'Index Only Scan']);
+    }
+  });
+});
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];

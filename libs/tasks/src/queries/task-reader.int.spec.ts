@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  activeRun,
+  BOUNDS,
+  decide,
+  type Message,
+  type Part,
+  type RunOutput,
+  TaskFold,
+  type TaskView,
+  viewBytes,
+} from '@app/domain';
+import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import fc from 'fast-check';
+import { RETRY, SUBMIT } from '../../../../test/support/tasks.js';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
+import { TaskReader } from './task-reader.js';
+import { freshCommandId, TaskStreams } from '../commands/task-streams.js';
+
+const TENANT = 'acme';
+const SECRET = 'a secret of the reader tests, long enough';
+const KiB = 1024;
+
+let testDatabase: TestDatabase;
+let database: Database;
+let log: EventLog;
+let reader: TaskReader;
+let streams: TaskStreams;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = new Database(testDatabase.url, { maxConnections: 4 });
+  const secret = new ServerSecret(SECRET);
+  await database.claimState(secret);
+  log = new EventLog(database, secret);
+  reader = new TaskReader(log);
+  streams = new TaskStreams(log, new TaskWakeups(database), 30_000);
+});
+
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+const apply = (taskId: string, command: Parameters<typeof decide>[2]) =>
+  streams.apply(
+    {
+      tenantId: TENANT,
+      taskId,
+      actor: { subject: 'alice', role: 'member' },
+      commandId: freshCommandId('test'),
+      fingerprint: Buffer.alloc(32),
+    },
+    command,
+    command.type === 'SubmitTask' ? null : undefined,
+  );
+
+/** A task with a run that writes each batch in turn; a follow-up message of the client's comes with each `said`. */
+async function aTask(steps: readonly Step[]): Promise<string> {
+  const taskId = randomUUID();
+  await apply(taskId, { ...SUBMIT, claim: { runId: `${taskId}-1`, worker: 'worker' } });
+  let runs = 1;
+  let seq = 0;
+  for (const step of steps) {
+    const { state } = (await log.head(TENANT, taskId))!.head;
+    const run = activeRun(state);
+    if (step.type === 'said') await apply(taskId, { type: 'AddMessage', message: step.message });
+    else if (run === null) {
+      runs += 1;
+      seq = 0;
+      await apply(taskId, { type: 'ClaimRun', claim: { runId: `${taskId}-${runs}`, worker: 'worker' } });
+    } else {
+      seq += 1;
+      const started = run.artifacts;
+      const outputs = step.outputs.map((output) =>
+        output.type === 'artifact'
+          ? { ...output, append: output.append && started.includes(output.artifactId) }
+          : output,
+      );
+      const { leaseGeneration, dispatcherGeneration } = run;
+      const fence = { runId: run.id, leaseGeneration, dispatcherGeneration };
+      await apply(taskId, { type: 'RecordRun', fence, seq, readThrough: state.version, outputs });
+    }
+  }
+  return taskId;
+}
+
+type Step =
+  | { readonly type: 'said'; readonly message: Message }
+  | { readonly type: 'did'; readonly outputs: readonly RunOutput[] };
+
+async function foldOf(taskId: string): Promise<TaskFold> {
+  const fold = new TaskFold(TENANT, taskId);
+  for (const event of await log.read(TENANT, taskId, 0, 10_000)) fold.add(event);
+  return fold;
+}
+
+const parts = fc.array(
+  fc.oneof(
+    fc.constantFrom(1, 10, 300, 900).map((size): Part => ({ text: 't'.repeat(size * KiB) })),
+    fc.integer({ max: 9 }).map((data): Part => ({ data })),
+  ),
+  { minLength: 1, maxLength: 3 },
+);
+const message = (role: Message['role']) =>
+  fc.record({ messageId: fc.uuid(), role: fc.constant(role), parts }) as fc.Arbitrary<Message>;
+const artifact = fc.record({
+  type: fc.constant('artifact' as const),
+  artifactId: fc.integer({ max: 24 }).map((id) => `artifact ${id}`),
+  artifact: fc.record({ name: fc.constantFrom('a', 'b'), parts }),
+  append: fc.boolean(),
+  last: fc.constant(false),
+});
+const output: fc.Arbitrary<RunOutput> = fc.oneof(
+  { arbitrary: artifact, weight: 6 },
+  { arbitrary: message('agent').map((said) => ({ type: 'status' as const, message: said })), weight: 2 },
+);
+const lost = fc.constant({ type: 'lost', reason: 'released', retry: RETRY } as const);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  message('user').map((said) => ({ type: 'said' as const, message: said })),
+  fc.array(output, { minLength: 1, maxLength: 8 }).map((outputs) => ({ type: 'did' as const, outputs })),
+  lost.map((output) => ({ type: 'did' as const, outputs: [output] })),
+);
+
+describe('a view that was read', () => {
+  it('is the view that the events fold to, whatever the bounds left out of both', async () => {
+    const asked = fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 10 }), asked, async (steps, historyLength) => {
+        const taskId = await aTask(steps);
+        const folded = (await foldOf(taskId)).view(historyLength);
+        const options = { artifacts: true, ...(historyLength === undefined ? {} : { historyLength }) };
+        expect(await reader.view(TENANT, taskId, options)).toEqual(folded);
+        expect(viewBytes(folded)).toBeLessThanOrEqual(BOUNDS.taskBytes);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('is the same one by one as at once', async () => {
+    const large = {
+      type: 'status',
+      message: { messageId: 's', role: 'agent', parts: [{ text: 'x'.repeat(1_500 * KiB) }] },
+    };
+    const ids = await Promise.all(
+      [0, 1, 2, 3, 4].map((n) => aTask(n % 2 === 0 ? [] : [{ type: 'did', outputs: [large as RunOutput] }])),
+    );
+    const rows = await reader.rows(TENANT, ids);
+    const options = { artifacts: true, historyLength: 3 };
+    const views: TaskView[] = [];
+    for await (const view of reader.viewsOneByOne(TENANT, rows, options)) views.push(view);
+    expect(views).toEqual(await reader.views(TENANT, rows, options));
+  });
+});
+
+describe('a record that someone spoiled', () => {
+  const did: Step = {
+    type: 'did',
+    outputs: [
+      { type: 'status', message: { messageId: 'm2', role: 'agent', parts: [{ text: 'working' }] } },
+      { type: 'artifact', artifactId: 'a', artifact: { parts: [{ text: 'one' }] }, append: false, last: true },
+      { type: 'artifact', artifactId: 'b', artifact: { parts: [{ text: 'two' }] }, append: false, last: true },
+      { type: 'complete', message: { messageId: 'm3', role: 'agent', parts: [{ text: 'done' }] } },
+    ],
+  };
+
+  /** As only someone with the database itself could. */
+  const spoil = async (statement: string, values: unknown[]) => {
+    await database.transaction(async (executor) => {
+      await executor.query('alter table event disable trigger event_is_append_only');
+      await executor.query(statement, values);
+      await executor.query('alter table event enable trigger event_is_append_only');
+    });
+  };
+
+  const replaceContent = (taskId: string, type: string, content: unknown) =>
+    log.readStored(TENANT, taskId, 0, 100).then(async (stored) => {
+      const { event, key } = stored.find(({ event: { type: t } }) => t === type)!;
+      const cipher = (log as unknown as { cipher: { encrypt(...args: unknown[]): Buffer } }).cipher;
+      const sealed = Buffer.isBuffer(content) ? content : cipher.encrypt(key, event.event_id, content);
+      await spoil('update event set content = $3 where tenant_id = $1 and event_id = $2', [
+        TENANT,
+        event.event_id,
+        sealed,
+      ]);
+    });
+
+  it.each([
+    ['corrupt', Buffer.from('no ciphertext of ours, and long enough')],
+    ['too-deep', { message: { messageId: 'm2', role: 'agent', parts: [{ data: nested(100) }] } }],
+    ['malformed', { message: { messageId: 'm2', role: 'agent', parts: [] } }],
+    ['too-large', Buffer.alloc(BOUNDS.taskBytes + 100)],
+  ] as const)('shows everything but a message that is %s, and counts it', async (why, content) => {
+    const taskId = await aTask([did]);
+    await replaceContent(taskId, 'StatusReported', content);
+    const before = log.skipped[why];
+    const view = (await reader.view(TENANT, taskId, { artifacts: true }))!;
+    expect(view.history.map(({ messageId }) => messageId)).toEqual([SUBMIT.message.messageId]);
+    expect(view.statusMessage?.messageId).toBe('m3');
+    expect(view.artifacts).toHaveLength(2);
+    expect(view.truncated).toEqual({ unreadable: 1 });
+    expect(log.skipped[why]).toBe(before + 1);
+  });
+
+  it('shows a placeholder for an artifact of which nothing can be read', async () => {
+    const taskId = await aTask([did]);
+    await replaceContent(taskId, 'ArtifactPublished', Buffer.from('no ciphertext of ours, and long enough'));
+    const view = (await reader.view(TENANT, taskId, { artifacts: true }))!;
+    const path = `/api/tasks/${taskId}/deliveries/a/parts`;
+    expect(view.artifacts.map(({ artifactId, parts }) => [artifactId, parts])).toEqual([
+      ['a', [{ data: { reason: 'unreadable', path }, metadata: { 'acta/placeholder': true } }]],
+      ['b', [{ text: 'two' }]],
+    ]);
+    expect(view).toEqual((await foldOf(taskId)).view());
+  });
+
+  it('shows placeholders once the key of its content is gone', async () => {
+    const taskId = await aTask([did]);
+    await database.pool.query('delete from task_key where tenant_id = $1 and task_id = $2', [TENANT, taskId]);
+    const view = (await reader.view(TENANT, taskId, { artifacts: true }))!;
+    expect(view.state.status).toBe('completed');
+    for (const { parts } of [...view.history, view.statusMessage!, ...view.artifacts]) {
+      expect(parts).toMatchObject([{ data: { reason: 'erased' } }]);
+    }
+    expect(view.history.map(({ messageId }) => messageId)).toEqual([SUBMIT.message.messageId, 'm2']);
+    expect(view).toEqual((await foldOf(taskId)).view());
+  });
+
+  it('answers with a context of its own when the stored one can be none, and counts it', async () => {
+    const taskId = await aTask([]);
+    await database.pool.query(
+      `update task set state = jsonb_set(state::jsonb, '{contextId}', '""')::json where task_id = $1`,
+      [taskId],
+    );
+    const before = log.skipped['invalid-context'];
+    const views = [
+      await reader.view(TENANT, taskId, { artifacts: false }),
+      await reader.view(TENANT, taskId, { artifacts: false }),
+    ];
+    expect(views[0]!.state.contextId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(views[1]!.state.contextId).toBe(views[0]!.state.contextId);
+    expect(log.skipped['invalid-context']).toBe(before + 2);
+  });
+});
+
+function nested(depth: number): Part['data'] {
+  return depth === 0 ? 1 : [nested(depth - 1)!];
+}

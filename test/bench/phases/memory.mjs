@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { load, startActa } from '../peers/peers.mjs';
+import { residentBytes } from '../processes.mjs';
+import { median } from '../quantiles.mjs';
+
+const SAMPLE_MS = 200;
+/** Garbage collection makes single readings jump: a mark is the median of this long before it. */
+const WINDOW_MS = 4_000;
+
+/** Resident memory of a fresh server under load, after 10 s and at the end. */
+export async function watchMemory(
+  /** @type {Awaited<ReturnType<import('../postgres.mjs').openPostgres>>} */ postgres,
+  /** @type {{ forMs: number }} */ { forMs },
+) {
+  const acta = await startActa(await postgres.database('memory'));
+  /** @type {{ at: number, bytes: number }[]} */
+  const samples = [];
+  const start = performance.now();
+  const since = () => performance.now() - start;
+  const before = await residentBytes(acta.pid);
+  try {
+    let loading = true;
+    const loaded = load(acta, { warmUpMs: 0, forMs }, postgres.postmaster).finally(() => (loading = false));
+    while (loading && since() < forMs) {
+      samples.push({ at: since(), bytes: await residentBytes(acta.pid) });
+      await sleep(SAMPLE_MS);
+    }
+    const result = await loaded;
+    const at = (/** @type {number} */ mark) =>
+      median(samples.filter((s) => s.at > mark - WINDOW_MS && s.at <= mark).map((s) => s.bytes));
+    const [early, late] = [at(10_000), at(forMs)];
+    return { ...result, seconds: forMs / 1000, before, after10s: early, afterAll: late, ratio: late / early };
+  } finally {
+    await acta.stop();
+  }
+}

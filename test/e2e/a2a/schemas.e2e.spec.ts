@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Json, JsonObject } from '@app/domain';
+import { call, http, sendParams, type WireTask } from '../../support/clients/rpc.js';
+import { expectV03, expectV1 } from '../../support/clients/schemas.js';
+import { SseReader } from '../../support/clients/sse-reader.js';
+import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+
+let server: RunningServer;
+
+beforeAll(async () => {
+  server = await startServer({ env: { ACTA_PUSH_ALLOW_PRIVATE: 'true' } });
+}, 90_000);
+afterAll(() => server?.stop());
+
+/** What the demo agent does of it: artifacts in chunks, questions, refusals, bare replies, failures. */
+const TEXTS = ['hello', 'chunks 3 of it', 'ask me', 'auth first', 'fail at it', 'reject it'];
+
+const FILES: JsonObject[] = [
+  { raw: 'aGVsbG8=', filename: 'hello.txt', mediaType: 'text/plain' },
+  { url: 'https://example.com/image.png', mediaType: 'image/png', metadata: { page: 1 } },
+  { data: { rows: [1, null] } },
+  { data: ['no', 'object'] },
+  { text: 'with a type', mediaType: 'text/markdown' },
+];
+const LEGACY_FILES: JsonObject[] = [
+  { kind: 'file', file: { bytes: 'aGVsbG8=', name: 'hello.txt', mimeType: 'text/plain' } },
+  { kind: 'file', file: { uri: 'https://example.com/image.png' }, metadata: { page: 1 } },
+  { kind: 'data', data: { rows: [1, null] } },
+];
+
+const WEBHOOK = {
+  url: 'http://127.0.0.1:9/hook',
+  token: 'secret',
+  authentication: { scheme: 'Bearer', credentials: 'c' },
+};
+
+it('the schemas refuse what is no task of their version', async () => {
+  const { body } = await call(server.url, TOKEN, '1.0', 'SendMessage', sendParams('hello'));
+  const { task } = body.result as { task: JsonObject };
+  expect(() => expectV1('Task', { ...task, kind: 'task' })).toThrow(/additional/);
+  expect(() => expectV03('Task', task)).toThrow(/kind/);
+});
+
+describe('every answer of v1.0 is what its schema says', () => {
+  const ask = async (method: string, params: JsonObject): Promise<Json> => {
+    const { body } = await call(server.url, TOKEN, '1.0', method, params);
+    expect(body).toMatchObject({ jsonrpc: '2.0', id: 1 });
+    if (body.result === undefined) throw new Error(JSON.stringify(body));
+    return body.result;
+  };
+  const send = async (text: string, more: JsonObject = {}): Promise<WireTask> => {
+    const result = await ask('SendMessage', sendParams(text, { message: more }));
+    expectV1('SendMessageResponse', result);
+    return (result as unknown as { task: WireTask }).task;
+  };
+
+  it.each(TEXTS)('to a message that says "%s"', async (text) => {
+    const { id } = await send(text);
+    expectV1('Task', await ask('GetTask', { id }));
+  });
+
+  it('to a message of every kind of part', async () => {
+    const { id } = await send('', { parts: [{ text: 'hello' }, ...FILES], metadata: { a: 1 }, extensions: ['urn:x'] });
+    const task = (await ask('GetTask', { id })) as unknown as WireTask;
+    expectV1('Task', task);
+    expect(task.history![0]!.parts).toHaveLength(6);
+  });
+
+  it('to a message that is answered with a message alone', async () => {
+    const result = await ask('SendMessage', sendParams('reply to me'));
+    expectV1('SendMessageResponse', result);
+    expect(result).toHaveProperty('message');
+  });
+
+  it('to lists and cancels', async () => {
+    const { id } = await send('ask me');
+    const lists: JsonObject[] = [{}, { includeArtifacts: true, historyLength: 10 }, { contextId: 'none' }];
+    for (const params of lists) {
+      expectV1('ListTasksResponse', await ask('ListTasks', params));
+    }
+    expectV1('Task', await ask('CancelTask', { id }));
+  });
+
+  it('to calls about webhooks', async () => {
+    const { id: taskId } = await send('ask me');
+    const set = (await ask('CreateTaskPushNotificationConfig', { taskId, ...WEBHOOK })) as { id: string };
+    expectV1('TaskPushNotificationConfig', set);
+    expectV1('TaskPushNotificationConfig', await ask('GetTaskPushNotificationConfig', { taskId, id: set.id }));
+    const listed = await ask('ListTaskPushNotificationConfigs', { taskId });
+    expectV1('ListTaskPushNotificationConfigsResponse', listed);
+    expect(await ask('DeleteTaskPushNotificationConfig', { taskId, id: set.id })).toEqual({});
+  });
+
+  it('on its cards', async () => {
+    const headers = { 'A2A-Version': '1.0' };
+    const { text } = await http('GET', `${server.url}/.well-known/agent-card.json`, null, { headers });
+    expectV1('AgentCard', JSON.parse(text));
+    expectV1('AgentCard', await ask('GetExtendedAgentCard', {}));
+  });
+
+  it.each([...TEXTS, 'reply to me'])('in every frame of a stream about "%s"', async (text) => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: sendParams(text) };
+    const reader = await SseReader.open(`${server.url}/a2a`, TOKEN, { 'A2A-Version': '1.0' }, body);
+    const frames = (await reader.rest()).map(({ data }) => JSON.parse(data) as { result: Json });
+    expect(frames.length).toBeGreaterThan(0);
+    for (const { result } of frames) expectV1('StreamResponse', result);
+  });
+
+  it('over HTTP+JSON', async () => {
+    const rest = async (method: string, path: string, body?: JsonObject): Promise<Json> => {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const headers = { 'A2A-Version': '1.0' };
+      const { status, text } = await http(method, `${server.url}/a2a/v1/${path}`, TOKEN, { headers, ...sent });
+      expect([status, text]).toEqual([200, expect.any(String)]);
+      return JSON.parse(text) as Json;
+    };
+    const sent = (await rest('POST', 'message:send', sendParams('ask me'))) as unknown as { task: WireTask };
+    expectV1('SendMessageResponse', sent);
+    const { id } = sent.task;
+    expectV1('Task', await rest('GET', `tasks/${id}?historyLength=1`));
+    expectV1('ListTasksResponse', await rest('GET', 'tasks?includeArtifacts=true'));
+    const config = (await rest('POST', `tasks/${id}/pushNotificationConfigs`, WEBHOOK)) as { id: string };
+    expectV1('TaskPushNotificationConfig', config);
+    expectV1('TaskPushNotificationConfig', await rest('GET', `tasks/${id}/pushNotificationConfigs/${config.id}`));
+    expectV1('ListTaskPushNotificationConfigsResponse', await rest('GET', `tasks/${id}/pushNotificationConfigs`));
+    expectV1('Task', await rest('POST', `tasks/${id}:cancel`, {}));
+    expectV1('AgentCard', await rest('GET', 'extendedAgentCard'));
+  });
+});
+
+describe('every answer of v0.3 is what its schema says', () => {
+  /** The whole answer, held to the definition of its method; its result. */
+  const ask = async (definition: string, method: string, params: JsonObject): Promise<Json> => {
+    const { text } = await call(server.url, TOKEN, '0.3', method, params);
+    const body = JSON.parse(text) as { result: Json };
+    expectV03(definition, body);
+    return body.result;
+  };
+  const message = (text: string, more: JsonObject = {}): JsonObject => ({
+    message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text }], ...more },
+    configuration: { blocking: true },
+  });
+  const send = async (text: string, more: JsonObject = {}) =>
+    (await ask('SendMessageSuccessResponse', 'message/send', message(text, more))) as unknown as WireTask;
+
+  it.each(TEXTS)('to a message that says "%s"', async (text) => {
+    const { id } = await send(text);
+    await ask('GetTaskSuccessResponse', 'tasks/get', { id });
+  });
+
+  it('to a message of every kind of part, and to a task that v1.0 parts are in', async () => {
+    const { id } = await send('', { parts: [{ kind: 'text', text: 'hello' }, ...LEGACY_FILES], metadata: { a: 1 } });
+    await ask('GetTaskSuccessResponse', 'tasks/get', { id });
+    const { body } = await call(server.url, TOKEN, '1.0', 'SendMessage', sendParams('', { message: { parts: FILES } }));
+    const { task } = body.result as unknown as { task: WireTask };
+    await ask('GetTaskSuccessResponse', 'tasks/get', { id: task.id });
+  });
+
+  it('to a message that is answered with a message alone', async () => {
+    expect(await send('reply to me')).toMatchObject({ kind: 'message' });
+  });
+
+  it('to a cancel', async () => {
+    const { id } = await send('ask me');
+    await ask('CancelTaskSuccessResponse', 'tasks/cancel', { id });
+  });
+
+  it('to calls about webhooks', async () => {
+    const { id } = await send('ask me');
+    const method = (name: string) => `tasks/pushNotificationConfig/${name}`;
+    const { url, token } = WEBHOOK;
+    const params = { taskId: id, pushNotificationConfig: { url, token, authentication: { schemes: ['Bearer'] } } };
+    const set = (await ask('SetTaskPushNotificationConfigSuccessResponse', method('set'), params)) as {
+      pushNotificationConfig: { id: string };
+    };
+    const named = { id, pushNotificationConfigId: set.pushNotificationConfig.id };
+    await ask('GetTaskPushNotificationConfigSuccessResponse', method('get'), named);
+    await ask('ListTaskPushNotificationConfigSuccessResponse', method('list'), { id });
+    await ask('DeleteTaskPushNotificationConfigSuccessResponse', method('delete'), named);
+  });
+
+  it('on its cards', async () => {
+    const { text } = await http('GET', `${server.url}/.well-known/agent-card.json`, null);
+    expectV03('AgentCard', JSON.parse(text));
+    const definition = 'GetAuthenticatedExtendedCardSuccessResponse';
+    await ask(definition, 'agent/getAuthenticatedExtendedCard', {});
+  });
+
+  it.each([...TEXTS, 'reply to me'])('in every frame of a stream about "%s"', async (text) => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'message/stream', params: message(text) };
+    const reader = await SseReader.open(`${server.url}/a2a`, TOKEN, { 'A2A-Version': '0.3' }, body);
+    const frames = (await reader.rest()).map(({ data }) => JSON.parse(data) as Json);
+    expect(frames.length).toBeGreaterThan(0);
+    for (const frame of frames) expectV03('SendStreamingMessageSuccessResponse', frame);
+  });
+
+  it.each([
+    ['tasks/get', { id: 'missing' }],
+    ['tasks/get', {}],
+    ['tasks/list', {}],
+    ['message/send', { message: {} }],
+  ])('to what is refused: %s %j', async (method, params) => {
+    const { text } = await call(server.url, TOKEN, '0.3', method, params);
+    expectV03('JSONRPCErrorResponse', JSON.parse(text));
+  });
+});

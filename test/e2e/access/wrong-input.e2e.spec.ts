@@ -1,0 +1,254 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseView } from '../../support/database/database-view.js';
+import { http, type HttpAnswer, V1Caller } from '../../support/clients/rpc.js';
+import { rawRequest } from '../../support/clients/raw-http.js';
+import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+
+let server: RunningServer;
+let database: DatabaseView;
+let before: Record<string, number>;
+let logged: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  database = new DatabaseView(server.databaseUrl!);
+}, 90_000);
+afterAll(async () => {
+  await database?.close();
+  await server?.stop();
+});
+beforeEach(async () => {
+  logged = server.process.logs.length;
+  before = await database.rowCounts();
+});
+afterEach(async () => {
+  expect(await database.rowCounts()).toEqual(before);
+  expect(server.process.logs.slice(logged)).not.toMatch(/"level":"(error|fatal)"/);
+});
+
+const BODY_LIMIT = 1_500_000;
+
+function post(body: string | Uint8Array, headers: Record<string, string> = {}, path = '/a2a'): Promise<HttpAnswer> {
+  return http('POST', `${server.url}${path}`, TOKEN, { body, headers: { 'A2A-Version': '1.0', ...headers } });
+}
+
+/** A call around `params` that are JSON text already. */
+const callText = (params: string, method = 'SendMessage') =>
+  `{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}`;
+const messageText = (parts: string, more = '') =>
+  callText(`{"message":{"messageId":"m","role":"ROLE_USER","parts":${parts}${more}}}`);
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+const bytes = (...parts: (string | number)[]) =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from([part]))));
+
+describe('JSON-RPC', () => {
+  const CASES: [what: string, body: string | Uint8Array, code: number, id: unknown][] = [
+    ['an empty body', '', -32700, null],
+    ['malformed JSON', '{"jsonrpc":"2.0",', -32700, null],
+    ['two documents', '{} {}', -32700, null],
+    ['NaN', callText('{"pageSize":NaN}', 'ListTasks'), -32700, null],
+    ['invalid UTF-8', bytes(messageText('[{"text":"').slice(0, -2), 0xff, '"}]}}}'), -32700, null],
+    ['an overlong encoding', bytes('{"jsonrpc":"2.0","id":1,"method":"', 0xc0, 0xaf, '"}'), -32700, null],
+    ['a surrogate in UTF-8', bytes('{"jsonrpc":"2.0","id":1,"method":"', 0xed, 0xa0, 0x80, '"}'), -32700, null],
+    ['a string', '"SendMessage"', -32600, null],
+    ['null', 'null', -32600, null],
+    ['a batch', `[${callText('{}', 'ListTasks')}]`, -32600, null],
+    ['an empty batch', '[]', -32600, null],
+    ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":7,"method":"ListTasks"}', -32600, 7],
+    ['no version of JSON-RPC', '{"id":7,"method":"ListTasks"}', -32600, 7],
+    ['a notification', '{"jsonrpc":"2.0","method":"ListTasks"}', -32600, null],
+    ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"ListTasks"}', -32600, null],
+    ['an id that is a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ListTasks"}', -32600, null],
+    [
+      'an id of a thousand characters',
+      `{"jsonrpc":"2.0","id":"${'x'.repeat(1_000)}","method":"ListTasks"}`,
+      -32600,
+      null,
+    ],
+    ['no method', '{"jsonrpc":"2.0","id":7}', -32600, 7],
+    ['a method that is a number', '{"jsonrpc":"2.0","id":7,"method":1}', -32600, 7],
+    ['params that are a list', callText('[]', 'ListTasks'), -32600, 7],
+    ['params that are a string', callText('"x"', 'ListTasks'), -32600, 7],
+    ['an unknown method', callText('{}', 'DeleteEverything'), -32601, 7],
+    ['a method of Object.prototype', callText('{}', 'hasOwnProperty'), -32601, 7],
+    ['no params', '{"jsonrpc":"2.0","id":7,"method":"SendMessage"}', -32602, 7],
+    ['no message', callText('{}'), -32602, 7],
+    ['a message that is a list', callText('{"message":[]}'), -32602, 7],
+    ['no parts', callText('{"message":{"messageId":"m","role":"ROLE_USER"}}'), -32602, 7],
+    ['an empty list of parts', messageText('[]'), -32602, 7],
+    ['parts that are an object', messageText('{}'), -32602, 7],
+    ['a part of nothing', messageText('[{}]'), -32602, 7],
+    ['a part of null', messageText('[null]'), -32602, 7],
+    ['a part of two kinds', messageText('[{"text":"a","data":1}]'), -32602, 7],
+    ['bytes that are not base64', messageText('[{"raw":"§"}]'), -32602, 7],
+    [
+      'a role of the agent',
+      callText('{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"a"}]}}'),
+      -32602,
+      7,
+    ],
+    ['an unknown ring', messageText('[{"text":"a"}]', ',"metadata":{"ring":"ring:none"}'), -32602, 7],
+    ['a ring that is no string', messageText('[{"text":"a"}]', ',"metadata":{"ring":["ring:default"]}'), -32602, 7],
+    ['an unknown ring in a data part', messageText('[{"data":{"ring":"ring:none"}}]'), -32602, 7],
+    ['NUL in the text', messageText('[{"text":"a\\u0000b"}]'), -32602, 7],
+    ['NUL in a key', messageText('[{"data":{"a\\u0000b":1}}]'), -32602, 7],
+    ['NUL in an id', callText('{"id":"a\\u0000b"}', 'GetTask'), -32602, 7],
+    ['a lone surrogate', messageText('[{"text":"a\\ud800b"}]'), -32602, 7],
+    ['a lone surrogate in an id', callText('{"id":"\\udfff"}', 'CancelTask'), -32602, 7],
+    ['a control character in an id', callText('{"id":"a\\u0007"}', 'GetTask'), -32602, 7],
+    ['a number beyond a double', messageText('[{"data":1e999}]'), -32602, 7],
+    ['JSON of 200 levels', messageText(`[{"data":${nested(200)}}]`), -32602, 7],
+    ['JSON of 100,000 levels', messageText(`[{"data":${nested(100_000)}}]`), -32602, 7],
+    ['JSON of 100,000 elements', messageText(`[{"data":[${'1,'.repeat(100_000)}1]}]`), -32602, 7],
+    ['an id of 10,000 characters', callText(`{"id":"${'x'.repeat(10_000)}"}`, 'GetTask'), -32602, 7],
+    ['no id of a task', callText('{}', 'GetTask'), -32602, 7],
+    ['a historyLength of -1', callText('{"id":"x","historyLength":-1}', 'GetTask'), -32602, 7],
+    ['a timestamp without a zone', callText('{"statusTimestampAfter":"2025-01-01T00:00:00"}', 'ListTasks'), -32602, 7],
+    ['a timestamp that never was', callText('{"statusTimestampAfter":"2025-02-30T00:00:00Z"}', 'ListTasks'), -32602, 7],
+    ['an unknown status', callText('{"status":"DONE"}', 'ListTasks'), -32602, 7],
+  ];
+
+  // [A2A-RPC-1]
+  it.each(CASES)('refuses %s', async (_what, body, code, id) => {
+    const { status, text } = await post(body);
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id, error: { code, message: expect.any(String) } });
+    expect(JSON.parse(text)).not.toHaveProperty('result');
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['no content type', { 'Content-Type': '' }],
+    ['text/plain', { 'Content-Type': 'text/plain' }],
+    ['a type that only begins like JSON', { 'Content-Type': 'application/json+x' }],
+    ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }],
+    ['two types', { 'Content-Type': 'application/json, text/plain' }],
+    ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }],
+    ['a content encoding', { 'Content-Encoding': 'gzip' }],
+  ])('refuses %s with 415 and the error of A2A', async (_what, headers) => {
+    const body =
+      headers['Content-Encoding'] === undefined
+        ? messageText('[{"text":"a"}]')
+        : gzipSync(messageText('[{"text":"a"}]'));
+    const { status, text } = await post(body, headers);
+    expect(status).toBe(415);
+    expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32005 } });
+  });
+
+  it('keeps __proto__ and constructor harmless', async () => {
+    const text = callText('{"__proto__":{"pageSize":0},"constructor":{"prototype":{"pageSize":0}}}', 'ListTasks');
+    expect(JSON.parse((await post(text)).text)).toMatchObject({ result: { pageSize: 50 } });
+    const inherited = callText('{"__proto__":{"id":"x"}}', 'GetTask');
+    expect(JSON.parse((await post(inherited)).text)).toMatchObject({ error: { code: -32602 } });
+  });
+});
+
+describe('a body over the cap', () => {
+  const head = (more: string) =>
+    `POST /a2a HTTP/1.1\r\nHost: acta\r\nAuthorization: Bearer ${TOKEN}\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
+  const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600 } };
+
+  it('is refused with its length given', async () => {
+    const { status, text } = await post(messageText(`[{"text":"${'x'.repeat(BODY_LIMIT)}"}]`));
+    expect(status).toBe(413);
+    expect(JSON.parse(text)).toMatchObject(refusal);
+  });
+
+  it('is refused by the length alone, before any of it arrives', async () => {
+    const { status, body } = await rawRequest(server.url, [head(`Content-Length: ${BODY_LIMIT + 1}`)]);
+    expect(status).toBe(413);
+    expect(JSON.parse(body)).toMatchObject(refusal);
+  });
+
+  it('is refused while it streams in chunks without a length, which never end', async () => {
+    function* endless() {
+      yield head('Transfer-Encoding: chunked');
+      const chunk = 'x'.repeat(16_384);
+      for (;;) yield `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
+    }
+    const { status, body } = await rawRequest(server.url, endless());
+    expect(status).toBe(413);
+    expect(JSON.parse(body)).toMatchObject(refusal);
+  });
+
+  it('is refused before it is read when nobody knows the caller', async () => {
+    const anonymous = head(`Content-Length: ${BODY_LIMIT}`).replace(/Authorization.*\r\n/, '');
+    expect((await rawRequest(server.url, [anonymous])).status).toBe(401);
+  });
+
+  it('is taken at exactly the cap', async () => {
+    const empty = callText('{"contextId":"none","metadata":{"x":""}}', 'ListTasks');
+    const padded = empty.replace('"x":""', `"x":"${'x'.repeat(1_300_000)}","y":""`);
+    const full = padded.replace('"y":""', `"y":"${'y'.repeat(BODY_LIMIT - padded.length)}"`);
+    expect(Buffer.byteLength(full)).toBe(BODY_LIMIT);
+    expect(JSON.parse((await post(full)).text)).toMatchObject({ result: { totalSize: 0 } });
+    expect((await post(`${full} `)).status).toBe(413);
+  });
+});
+
+describe('HTTP that is wrong in itself', () => {
+  const authorization = `Authorization: Bearer ${TOKEN}`;
+
+  it.each([
+    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['a header without a colon', `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nnonsense\r\n\r\n`],
+    [
+      'two lengths',
+      `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}`,
+    ],
+    [
+      'a length and chunks',
+      `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    ],
+    [
+      'a chunk size that is none',
+      `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    ],
+    ['a head of 100 KB', `GET /health HTTP/1.1\r\nHost: acta\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`],
+    ['a path that is no URL', `GET /a2a/tasks/%zz HTTP/1.1\r\nHost: acta\r\n${authorization}\r\n\r\n`],
+  ])('%s is a client error', async (_what, text) => {
+    const { status } = await rawRequest(server.url, [text]);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(500);
+  });
+
+  // F28
+  it('two version headers are refused as a version that does not exist', async () => {
+    const body = callText('{}', 'ListTasks');
+    const head = `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    const answer = await rawRequest(server.url, [`${head}\r\nA2A-Version: 1.0\r\nA2A-Version: 1.0\r\n\r\n${body}`]);
+    expect(answer.head).toMatch(/^vary: A2A-Version$/im);
+    expect(JSON.parse(answer.body)).toMatchObject({ error: { code: -32009 } });
+  });
+
+  it('answers paths and methods that do not exist', async () => {
+    for (const [method, path] of [
+      ['GET', '/a2a'],
+      ['PUT', '/a2a'],
+      ['GET', '/nothing'],
+      ['POST', '/a2a/nothing'],
+      ['GET', '/a2a/tasks'],
+    ] as const) {
+      const { status } = await http(method, `${server.url}${path}`, TOKEN);
+      expect(status).toBeLessThan(500);
+    }
+  });
+});
+
+it.each([
+  ['malformed JSON', '{"input":', 400],
+  ['invalid UTF-8', bytes('{"input":"', 0xff, '"}'), 400],
+  ['a list', '[]', 400],
+  ['NUL', '{"input":"\\u0000"}', 400],
+  ['a lone surrogate', '{"input":"\\ud800"}', 400],
+  ['JSON that is too deep', `{"input":${nested(1_000)}}`, 400],
+  ['a body over the cap', `{"input":"${'x'.repeat(BODY_LIMIT)}"}`, 413],
+])('the simple REST refuses %s', async (_what, body, expected) => {
+  const { status, text } = await post(body, {}, '/a2a/tasks');
+  expect(status).toBe(expected);
+  expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
+});
+
+it('still serves afterwards', async () => {
+  expect((await new V1Caller(server.url, TOKEN).list()).totalSize).toBe(0);
+});
