@@ -8,7 +8,7 @@ import { V1Caller } from '../../support/clients/rpc.js';
 import { startServer, TOKEN } from '../../support/processes/start-server.js';
 
 const run = promisify(execFile);
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 const URL_IN_README = 'http://127.0.0.1:8420';
 
 let readme: string;

@@ -107,7 +107,7 @@ export function createDataDir(): Promise<string> {
 }
 
 function entryOf(app: string): string {
-  const entry = fileURLToPath(new URL(`../../dist/apps/${app}/src/main.js`, import.meta.url));
+  const entry = fileURLToPath(new URL(`../../../dist/apps/${app}/src/main.js`, import.meta.url));
   if (!existsSync(entry)) throw new Error(`${entry} is missing: run \`npm run build\` before the end-to-end tests`);
   return entry;
 }
