@@ -1,3 +1,4 @@
+import type { RetryPolicy } from './backoff.js';
 import type { JsonObject } from './content.js';
 
 /** What an agent can do, as its card says it (A2A section 4.4.5). */
@@ -35,18 +36,4 @@ export interface AgentProfile {
   readonly concurrency?: number;
   /** Off: a reused messageId is a new message. For agents whose clients reuse ids. */
   readonly idempotency: 'on' | 'off';
-}
-
-/** How often a turn is tried, and how long to wait before the second try; each later wait is twice the one before. */
-export interface RetryPolicy {
-  readonly attempts: number;
-  readonly backoffMs: number;
-}
-
-const MAX_BACKOFF_MS = 60_000;
-
-/** When a lost run may be tried again: exponential backoff with half of it as jitter. `random` is in [0, 1). */
-export function retryAt(now: number, attempt: number, policy: RetryPolicy, random: number): string {
-  const wait = Math.min(policy.backoffMs * 2 ** Math.max(0, attempt - 1), MAX_BACKOFF_MS);
-  return new Date(now + wait / 2 + (wait / 2) * random).toISOString();
 }

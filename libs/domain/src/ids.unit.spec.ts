@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { retryAt } from './agent.js';
 import { contextIdOf, derivedId, eventIdOf, newId, taskIdOf } from './ids.js';
 
 const names = fc.array(fc.oneof(fc.string(), fc.integer()), { minLength: 1, maxLength: 4 });
@@ -40,24 +39,5 @@ describe('a derived id', () => {
       newId(),
     ];
     expect(new Set(ids).size).toBe(ids.length);
-  });
-});
-
-describe('the wait before a retry', () => {
-  it('doubles from the policy’s, up to a minute, and has at most half of it as jitter', () => {
-    const policy = fc.record({
-      attempts: fc.integer({ min: 1, max: 100 }),
-      backoffMs: fc.integer({ min: 1, max: 10_000 }),
-    });
-    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-    fc.assert(
-      fc.property(policy, fc.integer({ min: 0, max: 200 }), random, (retry, attempt, jitter) => {
-        const now = Date.UTC(2026, 0, 1);
-        const wait = Date.parse(retryAt(now, attempt, retry, jitter)) - now;
-        const whole = Math.min(retry.backoffMs * 2 ** Math.max(0, attempt - 1), 60_000);
-        expect(wait).toBeGreaterThanOrEqual(Math.floor(whole / 2));
-        expect(wait).toBeLessThanOrEqual(whole);
-      }),
-    );
   });
 });

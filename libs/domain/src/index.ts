@@ -1,4 +1,5 @@
 export * from './agent.js';
+export * from './backoff.js';
 export * from './bounds.js';
 export * from './content.js';
 export * from './errors.js';
