@@ -2,7 +2,7 @@ import type { OidcConfig } from '@app/config';
 import { Database } from '@app/storage';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ApiKeys } from './keys/api-keys.js';
-import { AuditTrail } from './audit/audit-log.js';
+import { AuditLog } from './audit/audit-log.js';
 import { Authenticator } from './authentication/authenticator.js';
 
 export interface AccessOptions {
@@ -17,11 +17,11 @@ export interface AccessOptions {
 export class AccessModule {
   static with(options: AccessOptions): DynamicModule {
     const providers = [
-      { provide: AuditTrail, inject: [Database], useFactory: (database: Database) => new AuditTrail(database) },
+      { provide: AuditLog, inject: [Database], useFactory: (database: Database) => new AuditLog(database) },
       {
         provide: ApiKeys,
-        inject: [Database, AuditTrail],
-        useFactory: (database: Database, trail: AuditTrail) => new ApiKeys(database, trail),
+        inject: [Database, AuditLog],
+        useFactory: (database: Database, trail: AuditLog) => new ApiKeys(database, trail),
       },
       {
         provide: Authenticator,

@@ -1,14 +1,14 @@
 import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import {
-  checkedAddresses,
-  errorCode,
-  hostOf,
-  pinnedTo,
+  resolveTarget,
+  errorCodeSuffix,
+  hostWithoutBrackets,
+  pinnedLookup,
   type Resolver,
   systemResolver,
   type TargetRules,
-  UnusableName,
+  UnusableHost,
 } from '@app/network';
 import { ClientFailure } from './client-failure.js';
 
@@ -51,13 +51,13 @@ export class GuardedHttp {
     const { hostname, port, pathname, search, protocol } = new URL(url);
     const options: RequestOptions = {
       method,
-      hostname: hostOf(hostname),
+      hostname: hostWithoutBrackets(hostname),
       port,
       path: `${pathname}${search}`,
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Length': body.length }) },
       // A connection of its own: none is kept that was checked under an earlier look-up.
       agent: false,
-      lookup: pinnedTo(addresses),
+      lookup: pinnedLookup(addresses),
       signal,
     };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -85,10 +85,12 @@ export class GuardedHttp {
   private async addresses(url: string, signal: AbortSignal) {
     const problem = this.rules.urlProblem(url);
     if (problem !== null) throw new ClientFailure('not-allowed', `its URL ${problem}`);
-    return checkedAddresses(hostOf(new URL(url).hostname), this.rules, this.resolve, signal).catch((error: unknown) => {
-      if (!(error instanceof UnusableName)) throw error;
-      throw new ClientFailure(error.mayPass ? 'unreachable' : 'not-allowed', error.message);
-    });
+    return resolveTarget(hostWithoutBrackets(new URL(url).hostname), this.rules, this.resolve, signal).catch(
+      (error: unknown) => {
+        if (!(error instanceof UnusableHost)) throw error;
+        throw new ClientFailure(error.isTemporary ? 'unreachable' : 'not-allowed', error.message);
+      },
+    );
   }
 }
 
@@ -112,5 +114,5 @@ export async function bodyOf(response: IncomingMessage, limit: number, signal: A
 export function failureOf(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof ClientFailure) return error;
-  return new ClientFailure('unreachable', `the connection failed${errorCode(error)}`);
+  return new ClientFailure('unreachable', `the connection failed${errorCodeSuffix(error)}`);
 }

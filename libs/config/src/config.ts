@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { ConfigError } from './config-error.js';
-import { alternatives, type Environment, EnvironmentReader, wrong } from './environment.js';
+import { alternatives, type Environment, EnvironmentReader, invalidValue } from './environment.js';
 import { isLoopback, MAX_PROXIES, parseHost, parseTrustProxy } from '@app/network';
 
 export const CAPABILITIES = ['streaming', 'pushNotifications', 'extendedAgentCard'] as const;
@@ -116,7 +116,7 @@ const TOKEN_LENGTH = 16;
  */
 export function readConfig(env: Environment = process.env): Config {
   const read = new EnvironmentReader(env);
-  read.refuseUnknown('ACTA_', KNOWN);
+  read.rejectUnknown('ACTA_', KNOWN);
   const config: Config = {
     host: readHost(read),
     port: read.integer('PORT', 8420, [0, 65_535]),
@@ -261,7 +261,7 @@ function capabilities(read: EnvironmentReader, env: Environment): ReadonlySet<Ca
     read.list('ACTA_CAPABILITIES').map((name) => {
       const capability = CAPABILITIES.find((known) => known === name);
       if (capability === undefined) {
-        throw wrong('ACTA_CAPABILITIES', name, `list any of ${alternatives(CAPABILITIES)}, separated by commas`);
+        throw invalidValue('ACTA_CAPABILITIES', name, `list any of ${alternatives(CAPABILITIES)}, separated by commas`);
       }
       return capability;
     }),
@@ -293,7 +293,7 @@ function oidc(read: EnvironmentReader): OidcConfig | null {
 function readHost(read: EnvironmentReader): string {
   const value = read.text('HOST', '127.0.0.1');
   const host = parseHost(value);
-  if (host === null) throw wrong('HOST', value, 'use an address such as 127.0.0.1, without a scheme and a port');
+  if (host === null) throw invalidValue('HOST', value, 'use an address such as 127.0.0.1, without a scheme and a port');
   return host;
 }
 
@@ -301,7 +301,7 @@ function readTrustProxy(read: EnvironmentReader): Config['trustProxy'] {
   const value = read.optional('ACTA_TRUST_PROXY');
   const proxies = parseTrustProxy(value);
   if (proxies !== null) return proxies;
-  throw wrong(
+  throw invalidValue(
     'ACTA_TRUST_PROXY',
     value!,
     `use true, the number of proxies in front (at most ${MAX_PROXIES}), or their addresses and networks, separated by commas`,

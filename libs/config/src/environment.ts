@@ -23,7 +23,7 @@ export class EnvironmentReader {
     const value = this.optional(name);
     if (value === null) return otherwise;
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
-    if (!(number >= min && number <= max)) throw wrong(name, value, `use a whole number from ${min} to ${max}`);
+    if (!(number >= min && number <= max)) throw invalidValue(name, value, `use a whole number from ${min} to ${max}`);
     return number;
   }
 
@@ -31,7 +31,7 @@ export class EnvironmentReader {
     const value = this.optional(name);
     if (value === null) return otherwise;
     const choice = choices.find((candidate) => candidate === value);
-    if (choice === undefined) throw wrong(name, value, `use ${alternatives(choices)}`);
+    if (choice === undefined) throw invalidValue(name, value, `use ${alternatives(choices)}`);
     return choice;
   }
 
@@ -68,7 +68,7 @@ export class EnvironmentReader {
   }
 
   /** Refuses misspelt variables, which would otherwise be settings that silently do nothing. */
-  refuseUnknown(prefix: string, known: readonly string[]): void {
+  rejectUnknown(prefix: string, known: readonly string[]): void {
     for (const name of Object.keys(this.env).toSorted()) {
       if (!name.startsWith(prefix) || known.includes(name)) continue;
       const nearest = known.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!;
@@ -77,7 +77,7 @@ export class EnvironmentReader {
   }
 }
 
-export function wrong(name: string, value: string, advice: string): ConfigError {
+export function invalidValue(name: string, value: string, advice: string): ConfigError {
   return new ConfigError(`${name} is ${JSON.stringify(value.slice(0, 60))}: ${advice}.`);
 }
 

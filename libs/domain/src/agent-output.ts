@@ -5,7 +5,7 @@ import { isPrintableId } from './ids.js';
 import type { RunOutput } from './task/task.commands.js';
 
 /** What an agent may say, before it is recorded: what no client could be shown is InvalidAgentResponse. */
-export function requireShowable(output: RunOutput, taskId: string): void {
+export function validateRunOutput(output: RunOutput, taskId: string): void {
   const breaks = (what: string) =>
     new DomainError('InvalidAgentResponse', `invalid agent response: ${what}`, { taskId });
   if (output.type === 'artifact' && !isPrintableId(output.artifactId)) {

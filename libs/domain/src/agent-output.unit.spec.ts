@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { requireShowable } from './agent-output.js';
+import { validateRunOutput } from './agent-output.js';
 import type { Json, Part } from './content.js';
 import { DomainError } from './errors.js';
 
 const nested = (depth: number): Json => (depth === 0 ? 1 : [nested(depth - 1)]);
 
 const artifact = (parts: unknown, artifactId = 'a') =>
-  requireShowable(
+  validateRunOutput(
     { type: 'artifact', artifactId, artifact: { parts: parts as Part[] }, append: false, last: true },
     'task',
   );
 
 const message = (parts: unknown) =>
-  requireShowable({ type: 'complete', message: { messageId: 'm', role: 'agent', parts: parts as Part[] } }, 'task');
+  validateRunOutput({ type: 'complete', message: { messageId: 'm', role: 'agent', parts: parts as Part[] } }, 'task');
 
 const INVALID: [string, unknown][] = [
   ['nothing', undefined],
@@ -41,7 +41,7 @@ describe('what an agent says', () => {
     const parts: Part[] = [{ text: '' }, { raw: 'aGk=' }, { url: 'https://example.com' }, { data: null }];
     expect(() => artifact(parts)).not.toThrow();
     expect(() => message([...parts, { data: nested(50) }])).not.toThrow();
-    expect(() => requireShowable({ type: 'status' }, 'task')).not.toThrow();
+    expect(() => validateRunOutput({ type: 'status' }, 'task')).not.toThrow();
   });
 
   it.each(['', ' \u0000', 'x'.repeat(257), '\ud800'])('is refused under the artifact id %j', (id) => {

@@ -11,11 +11,11 @@ export interface ResolvedAddress {
 export type Resolver = (name: string) => Promise<readonly ResolvedAddress[]>;
 
 /** Why a name leads nowhere that a connection may go, in words that say nothing of where it leads. */
-export class UnusableName extends Error {
+export class UnusableHost extends Error {
   constructor(
     message: string,
     /** The name may lead elsewhere later: it did not resolve. */
-    readonly mayPass: boolean,
+    readonly isTemporary: boolean,
   ) {
     super(message);
   }
@@ -27,7 +27,7 @@ export const systemResolver: Resolver = (name) => systemLookup(name, { all: true
  * The addresses of a host, every one of them checked. A connection goes to these alone (`pinnedTo`): between check and
  * connection there is no second look-up that could lead elsewhere. Throws UnusableName, or the signal's reason.
  */
-export async function checkedAddresses(
+export async function resolveTarget(
   host: string,
   rules: TargetRules,
   resolve: Resolver,
@@ -37,21 +37,21 @@ export async function checkedAddresses(
   const addresses = family === 0 ? await orAborted(resolved(host, resolve), signal) : [{ address: host, family }];
   for (const { address } of addresses) {
     const problem = rules.addressProblem(address);
-    if (problem !== null) throw new UnusableName(`the name leads to what ${problem}`, false);
+    if (problem !== null) throw new UnusableHost(`the name leads to what ${problem}`, false);
   }
   return addresses;
 }
 
 async function resolved(host: string, resolve: Resolver): Promise<readonly ResolvedAddress[]> {
   const addresses = await resolve(host).catch((error: unknown) => {
-    throw new UnusableName(`the name does not resolve${errorCode(error)}`, true);
+    throw new UnusableHost(`the name does not resolve${errorCodeSuffix(error)}`, true);
   });
-  if (addresses.length === 0) throw new UnusableName('the name does not resolve', true);
+  if (addresses.length === 0) throw new UnusableHost('the name does not resolve', true);
   return addresses;
 }
 
 /** The `lookup` of a connection that goes to one of these addresses, whatever the name says by now. */
-export const pinnedTo =
+export const pinnedLookup =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>
   (_name, options, callback) => {
     const [first] = addresses;
@@ -74,7 +74,7 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** The code of a failed look-up or connection, as ` (CODE)`; messages name hosts and addresses, so they are left out. */
-export function errorCode(error: unknown): string {
+export function errorCodeSuffix(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? ` (${code})` : '';
 }

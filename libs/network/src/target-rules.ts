@@ -13,7 +13,7 @@ export class TargetRules {
     const { protocol, username, password, hostname } = new URL(url);
     if (protocol !== 'https:' && !(this.allowPrivate && protocol === 'http:')) return 'must be an https URL';
     if (`${username}${password}` !== '') return 'must not contain credentials; give them apart from it';
-    const host = hostOf(hostname);
+    const host = hostWithoutBrackets(hostname);
     if (isIP(host) !== 0) return this.addressProblem(host);
     if (!this.allowPrivate && /(^|\.)localhost\.?$/.test(host)) return 'is a loopback address, which is not allowed';
     return null;
@@ -27,4 +27,4 @@ export class TargetRules {
 }
 
 /** A URL's host as names and addresses are looked up: IPv6 without its brackets. */
-export const hostOf = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
+export const hostWithoutBrackets = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');

@@ -1,14 +1,14 @@
 import { type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import {
-  checkedAddresses,
-  errorCode,
-  hostOf,
-  pinnedTo,
+  resolveTarget,
+  errorCodeSuffix,
+  hostWithoutBrackets,
+  pinnedLookup,
   type ResolvedAddress,
   type Resolver,
   systemResolver,
-  UnusableName,
+  UnusableHost,
 } from '@app/network';
 import type { PushPolicy } from '@app/tasks';
 
@@ -38,16 +38,21 @@ export class WebhookClient {
     const timeout = AbortSignal.timeout(this.timeoutMs);
     const signal = AbortSignal.any([timeout, stop]);
     try {
-      const addresses = await checkedAddresses(hostOf(target.hostname), this.policy.targets, this.resolve, signal);
+      const addresses = await resolveTarget(
+        hostWithoutBrackets(target.hostname),
+        this.policy.targets,
+        this.resolve,
+        signal,
+      );
       const status = await this.send(target, addresses, headers, body, signal);
       if (status >= 300 && status < 400) throw new WebhookFailure(`answered ${status}; redirects are not followed`);
       if (status < 200 || status >= 300) throw new WebhookFailure(`answered ${status}`);
     } catch (error) {
       if (error instanceof WebhookFailure) throw error;
-      if (error instanceof UnusableName) throw new WebhookFailure(error.message);
+      if (error instanceof UnusableHost) throw new WebhookFailure(error.message);
       stop.throwIfAborted();
       if (timeout.aborted) throw new WebhookFailure(`no answer within ${this.timeoutMs / 1000} s`);
-      throw new WebhookFailure(`the connection failed${errorCode(error)}`);
+      throw new WebhookFailure(`the connection failed${errorCodeSuffix(error)}`);
     }
   }
 
@@ -60,13 +65,13 @@ export class WebhookClient {
   ): Promise<number> {
     const options: RequestOptions = {
       method: 'POST',
-      hostname: hostOf(target.hostname),
+      hostname: hostWithoutBrackets(target.hostname),
       port: target.port,
       path: `${target.pathname}${target.search}`,
       headers: { ...headers, 'Content-Length': body.length },
       // A connection of its own: none is kept that was checked under an earlier look-up.
       agent: false,
-      lookup: pinnedTo(addresses),
+      lookup: pinnedLookup(addresses),
       signal,
     };
     return new Promise((resolve, reject) => {

@@ -48,7 +48,7 @@ async function openList(/** @type {string} */ url, /** @type {number} */ tasks) 
   const client = new pg.Client(url);
   await client.connect();
   const message = { messageId: randomUUID(), role: 'user', parts: [{ text: 'hello' }] };
-  const { taskId, follower } = await acta.commands.execute(new SendMessage(CALLER, { message, answered: false }));
+  const { taskId, follower } = await acta.commands.execute(new SendMessage(CALLER, { message, acknowledged: false }));
   await follower.untilOutcome();
   await copyTask(client, new ContentCipher(acta.storage.secret), taskId, tasks - 1);
   const list = () => acta.queries.execute(new ListTasks(CALLER, { pageSize: 50 }));

@@ -1,4 +1,4 @@
-import { type ApiKey, ApiKeys, AuditTrail, type IssuedApiKey } from '@app/access';
+import { type ApiKey, ApiKeys, AuditLog, type IssuedApiKey } from '@app/access';
 import { invalidField } from '@app/domain';
 import { Command, Option } from 'commander';
 import { operatorOf, withStorage } from '../session/database-session.js';
@@ -109,4 +109,4 @@ function there<T>(id: string, found: T | null): T {
 }
 
 const withKeys = <T>(work: (apiKeys: ApiKeys) => Promise<T>): Promise<T> =>
-  withStorage(({ database }) => work(new ApiKeys(database, new AuditTrail(database))));
+  withStorage(({ database }) => work(new ApiKeys(database, new AuditLog(database))));

@@ -105,7 +105,7 @@ async function send(text: string, options: SendOptions): Promise<void> {
   const { tenant: tenantId, subject, ring: rings = ['ring:default'], task: taskId, wait = false } = options;
   const principal = { tenantId, subject, role: 'member', rings, agents: [] } as const;
   const message = { messageId: newId(), role: 'user', parts: [{ text }] } as const;
-  const request = { message: { ...message, parts: [...message.parts] }, taskId, answered: !wait };
+  const request = { message: { ...message, parts: [...message.parts] }, taskId, acknowledged: !wait };
   const view = await withTasks(
     async ({ commands, signal }) => {
       const { follower } = await commands.execute(new SendMessage(principal, request));

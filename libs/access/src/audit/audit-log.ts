@@ -30,7 +30,7 @@ const RECORD_ENTRY: NamedStatement = {
 };
 
 /** The append-only audit log of each tenant. Entries are hashed one by one and wait for nothing. */
-export class AuditTrail {
+export class AuditLog {
   constructor(
     private readonly database: Database,
     private readonly now: () => number = Date.now,

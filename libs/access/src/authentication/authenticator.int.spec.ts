@@ -4,7 +4,7 @@ import { Database, ServerSecret } from '@app/storage';
 import { firstValueFrom, Subject } from 'rxjs';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { ApiKeys } from '../keys/api-keys.js';
-import { AuditTrail } from '../audit/audit-log.js';
+import { AuditLog } from '../audit/audit-log.js';
 import { Authenticator, BOOTSTRAP_ADMIN } from './authenticator.js';
 
 const TOKEN = 'b'.repeat(43);
@@ -19,7 +19,7 @@ let here: ApiKeys;
 let elsewhere: ApiKeys;
 let authenticator: Authenticator;
 
-const newKeys = () => new ApiKeys(database, new AuditTrail(database), () => now);
+const newKeys = () => new ApiKeys(database, new AuditLog(database), () => now);
 const newAuthenticator = (change: { auth?: 'none'; token?: string } = {}) =>
   new Authenticator({ auth: 'required', token: TOKEN, oidc: null, apiKeys: here, now: () => now, ...change });
 

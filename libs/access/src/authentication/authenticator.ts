@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { OidcConfig } from '@app/config';
 import { DomainError, type Principal } from '@app/domain';
-import { type ApiKeys, digest, isOver } from '../keys/api-keys.js';
+import { type ApiKeys, hashToken, isExpired } from '../keys/api-keys.js';
 import { OidcVerifier } from './oidc-verifier.js';
-import { Refusal } from './credential-rejected.js';
+import { CredentialRejected } from './credential-rejected.js';
 import { addressGroup, TokenBuckets } from './token-buckets.js';
 
 /** Whoever has the token that a first start makes, and everybody where ACTA_AUTH is `none`. */
@@ -15,7 +15,7 @@ export const BOOTSTRAP_ADMIN: Principal = Object.freeze({
   agents: Object.freeze([]),
 });
 
-export interface Attempt {
+export interface AuthenticationRequest {
   /** The header as it came. */
   readonly authorization: string | undefined;
   /** Of the client, as far as trusted proxies tell it. */
@@ -61,17 +61,17 @@ export class Authenticator {
 
   constructor(private readonly options: AuthenticatorOptions) {
     this.now = options.now ?? Date.now;
-    this.tokenDigest = digest(options.token);
+    this.tokenDigest = hashToken(options.token);
     this.oidc = options.oidc === null ? null : new OidcVerifier(options.oidc, this.now);
     this.failures = new TokenBuckets(FAILURES, this.now);
-    options.apiKeys.withdrawn.subscribe((tokenDigest) => this.forget(tokenDigest));
+    options.apiKeys.revokedTokens.subscribe((tokenDigest) => this.forget(tokenDigest));
   }
 
   /**
    * @throws DomainError Unauthenticated; RateLimited for an address with too many failures; Overloaded while the identity
    * provider's keys cannot be had
    */
-  async authenticate({ authorization, remoteAddress }: Attempt): Promise<Principal> {
+  async authenticate({ authorization, remoteAddress }: AuthenticationRequest): Promise<Principal> {
     if (this.options.auth === 'none') return BOOTSTRAP_ADMIN;
     const token = bearerToken(authorization);
     const address = addressGroup(remoteAddress);
@@ -80,7 +80,7 @@ export class Authenticator {
     try {
       return await this.principalOf(token);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof CredentialRejected)) throw error;
       if (error.suspicion === 'guess') this.failures.take(address);
       throw unauthenticated(error.message);
     }
@@ -95,19 +95,19 @@ export class Authenticator {
     try {
       return await this.principalOf(bearerToken(authorization));
     } catch (error) {
-      throw error instanceof Refusal ? unauthenticated(error.message) : error;
+      throw error instanceof CredentialRejected ? unauthenticated(error.message) : error;
     }
   }
 
   private async principalOf(token: string): Promise<Principal> {
-    const tokenDigest = digest(token);
+    const tokenDigest = hashToken(token);
     if (timingSafeEqual(tokenDigest, this.tokenDigest)) return BOOTSTRAP_ADMIN;
     const key = tokenDigest.toString('base64');
     const known = this.remembered.get(key);
     const now = this.now();
     const fresh = known !== undefined && now - known.verifiedAt < TRUST_MS && now >= known.verifiedAt;
     const { principal, expiresAt } = fresh ? known : await this.verifyOnce(key, token);
-    if (isOver(expiresAt, this.now())) throw new Refusal('the credential has expired', 'genuine');
+    if (isExpired(expiresAt, this.now())) throw new CredentialRejected('the credential has expired', 'genuine');
     return principal;
   }
 
@@ -123,7 +123,7 @@ export class Authenticator {
         return verified;
       },
       (error: unknown) => {
-        if (error instanceof Refusal) this.remembered.delete(key);
+        if (error instanceof CredentialRejected) this.remembered.delete(key);
         throw error;
       },
     );
@@ -138,8 +138,9 @@ export class Authenticator {
   private async verify(token: string): Promise<Verified> {
     if (this.oidc !== null && token.split('.').length === 3) return this.oidc.verify(token);
     const key = await this.options.apiKeys.find(token);
-    if (key === null) throw new Refusal('the bearer token is not known here: send one of this server, whole', 'guess');
-    if (key.revokedAt !== null) throw new Refusal('the API key has been revoked', 'genuine');
+    if (key === null)
+      throw new CredentialRejected('the bearer token is not known here: send one of this server, whole', 'guess');
+    if (key.revokedAt !== null) throw new CredentialRejected('the API key has been revoked', 'genuine');
     const { tenantId, subject, role, expiresAt } = key;
     const principal = { tenantId, subject, role, rings: Object.freeze(key.rings), agents: Object.freeze(key.agents) };
     return { principal: Object.freeze(principal), expiresAt };
@@ -157,7 +158,7 @@ export class Authenticator {
   }
 
   private isKnown(token: string): boolean {
-    const tokenDigest = digest(token);
+    const tokenDigest = hashToken(token);
     if (this.remembered.has(tokenDigest.toString('base64'))) return true;
     return this.options.token.length >= UNGUESSABLE_LENGTH && timingSafeEqual(tokenDigest, this.tokenDigest);
   }

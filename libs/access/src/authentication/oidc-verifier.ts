@@ -2,7 +2,7 @@ import type { OidcConfig } from '@app/config';
 import { DomainError, type Principal } from '@app/domain';
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { isName, isNameList, isSubject, NAME_LIST_RULE, NAME_RULE, SUBJECT_RULE } from '../keys/names.js';
-import { Refusal } from './credential-rejected.js';
+import { CredentialRejected } from './credential-rejected.js';
 
 const CLOCK_TOLERANCE_S = 60;
 const RETRY_AFTER_S = 5;
@@ -74,9 +74,10 @@ export class OidcVerifier {
     const rings = listOf(payload[claims.rings]);
     const admin = payload[claims.admin];
     // Signed by the provider: whoever sent it has guessed nothing.
-    if (!isSubject(subject)) throw new Refusal(`the claim ${claims.subject} must be ${SUBJECT_RULE}`, 'genuine');
-    if (!isName(tenantId)) throw new Refusal(`the claim ${claims.tenant} must be ${NAME_RULE}`, 'genuine');
-    if (rings === null) throw new Refusal(`the claim ${claims.rings} must be ${NAME_LIST_RULE}`, 'genuine');
+    if (!isSubject(subject))
+      throw new CredentialRejected(`the claim ${claims.subject} must be ${SUBJECT_RULE}`, 'genuine');
+    if (!isName(tenantId)) throw new CredentialRejected(`the claim ${claims.tenant} must be ${NAME_RULE}`, 'genuine');
+    if (rings === null) throw new CredentialRejected(`the claim ${claims.rings} must be ${NAME_LIST_RULE}`, 'genuine');
     const role = admin === true || admin === 'true' ? 'admin' : 'member';
     return { tenantId, subject, role, rings, agents: [] };
   }
@@ -91,9 +92,9 @@ function listOf(claim: unknown): string[] | null {
 }
 
 function refusalOf(error: unknown): Error {
-  if (error instanceof errors.JWTExpired) return new Refusal('the bearer token has expired', 'genuine');
+  if (error instanceof errors.JWTExpired) return new CredentialRejected('the bearer token has expired', 'genuine');
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return new Refusal(`the claim ${error.claim} of the bearer token is not acceptable`, 'genuine');
+    return new CredentialRejected(`the claim ${error.claim} of the bearer token is not acceptable`, 'genuine');
   }
   const aboutToken =
     error instanceof errors.JWTInvalid ||
@@ -103,7 +104,7 @@ function refusalOf(error: unknown): Error {
     error instanceof errors.JOSENotSupported ||
     error instanceof errors.JWKSNoMatchingKey ||
     error instanceof errors.JWKSMultipleMatchingKeys;
-  if (aboutToken) return new Refusal('the bearer token is not valid', 'guess');
+  if (aboutToken) return new CredentialRejected('the bearer token is not valid', 'guess');
   // What is left is the fetch of the key set. A 401 would tell the client to throw away a good token.
   return new DomainError('Overloaded', 'the keys of the identity provider cannot be had at the moment', {
     retryAfterSeconds: RETRY_AFTER_S,

@@ -3,7 +3,7 @@ import { DomainError, type Principal } from '@app/domain';
 import { Database, ServerSecret } from '@app/storage';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { ApiKeys, type ApiKeyRequest } from './api-keys.js';
-import { auditHash, AuditTrail } from '../audit/audit-log.js';
+import { auditHash, AuditLog } from '../audit/audit-log.js';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = new Database(testDatabase.url);
   await database.claimState(new ServerSecret('secret of the key tests'));
-  keys = new ApiKeys(database, new AuditTrail(database));
+  keys = new ApiKeys(database, new AuditLog(database));
 });
 afterAll(async () => {
   await database?.close();
@@ -160,7 +160,7 @@ describe('the audit log', () => {
   });
 
   it('has no entry of a change that was rolled back', async () => {
-    const audit = new AuditTrail(database);
+    const audit = new AuditLog(database);
     const fact = { tenantId: 't9', type: 'PolicyChanged', facts: {}, actor: { subject: 'x', role: 'admin' } } as const;
     await expect(
       database.transaction(async (executor) => {

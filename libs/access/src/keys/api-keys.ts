@@ -19,7 +19,7 @@ import {
   REVOKE_KEY,
   ROTATE_KEY,
 } from './api-keys.statements.js';
-import type { AuditTrail } from '../audit/audit-log.js';
+import type { AuditLog } from '../audit/audit-log.js';
 import { isName, isNameList, isSubject, NAME_LIST_RULE, NAME_RULE, SUBJECT_RULE } from './names.js';
 
 export type ApiKeyRole = 'member' | 'admin' | 'worker';
@@ -64,11 +64,11 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export class ApiKeys {
   private readonly withdrawals = new Subject<string>();
   /** Digests of tokens that this process has just made worthless. */
-  readonly withdrawn: Observable<string> = this.withdrawals.asObservable();
+  readonly revokedTokens: Observable<string> = this.withdrawals.asObservable();
 
   constructor(
     private readonly database: Database,
-    private readonly audit: AuditTrail,
+    private readonly audit: AuditLog,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -85,7 +85,17 @@ export class ApiKeys {
     const agents = [...new Set(request.agents)];
     const token = newToken();
     return this.database.transaction(async (executor) => {
-      const values = [tenantId, newId(), digest(token), subject, role, rings, agents, new Date(this.now()), expiresAt];
+      const values = [
+        tenantId,
+        newId(),
+        hashToken(token),
+        subject,
+        role,
+        rings,
+        agents,
+        new Date(this.now()),
+        expiresAt,
+      ];
       const [row] = await this.database.run<ApiKeyRow>(INSERT_KEY, values, executor);
       const key = keyOf(row!);
       const granted = { subject, role, rings, agents, expiresAt: key.expiresAt?.toISOString() ?? null };
@@ -106,11 +116,11 @@ export class ApiKeys {
    */
   async rotate(principal: Principal, keyId: string): Promise<IssuedApiKey | null> {
     return this.change(principal, keyId, async (before, executor) => {
-      if (before.revoked_at !== null || isOver(before.expires_at, this.now())) {
+      if (before.revoked_at !== null || isExpired(before.expires_at, this.now())) {
         throw invalidField('id', 'the key is revoked or expired: make another one');
       }
       const token = newToken();
-      const values = [before.tenant_id, before.key_id, digest(token)];
+      const values = [before.tenant_id, before.key_id, hashToken(token)];
       const [row] = await this.database.run<ApiKeyRow>(ROTATE_KEY, values, executor);
       await this.record(principal, keyOf(row!), 'KeyRotated', executor);
       return { key: keyOf(row!), token };
@@ -131,7 +141,7 @@ export class ApiKeys {
   /** The key of a token as it stands now, good or not. Null when no key has that token. */
   async find(token: string): Promise<ApiKey | null> {
     if (!TOKEN.test(token)) return null;
-    const [row] = await this.database.run<ApiKeyRow>(FIND_KEY, [digest(token)]);
+    const [row] = await this.database.run<ApiKeyRow>(FIND_KEY, [hashToken(token)]);
     return row === undefined ? null : keyOf(row);
   }
 
@@ -161,9 +171,9 @@ export class ApiKeys {
 }
 
 /** How tokens are stored and looked up. */
-export const digest = (token: string): Buffer => hash('sha256', token, 'buffer');
+export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer');
 
-export const isOver = (instant: Date | null, now: number): boolean => instant !== null && instant.getTime() <= now;
+export const isExpired = (instant: Date | null, now: number): boolean => instant !== null && instant.getTime() <= now;
 
 const newToken = (): string => `acta_${randomBytes(32).toString('base64url')}`;
 

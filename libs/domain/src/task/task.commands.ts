@@ -55,7 +55,7 @@ export type TaskCommand =
       readonly ring: string;
       readonly owner: string;
       readonly agent: string;
-      readonly answered: boolean;
+      readonly acknowledged: boolean;
       readonly message: Message;
       readonly push?: PushTarget;
       readonly claim?: Claim;

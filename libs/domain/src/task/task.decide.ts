@@ -1,9 +1,9 @@
-import { requireShowable } from '../agent-output.js';
+import { validateRunOutput } from '../agent-output.js';
 import { BOUNDS } from '../bounds.js';
 import { encodedBytes, type Message } from '../content.js';
 import { DomainError, invalidField } from '../errors.js';
 import type { Claim, Fence, PushTarget, Retry, RunOutput, TaskCommand } from './task.commands.js';
-import type { EventPlace, LossReason, TaskEvent, TaskEventFacts } from './task.events.js';
+import type { StreamPosition, LossReason, TaskEvent, TaskEventFacts } from './task.events.js';
 import { activeRun, evolve, isInterrupted, isQueued, isTerminal, type TaskState } from './task.state.js';
 
 /**
@@ -16,8 +16,8 @@ import { activeRun, evolve, isInterrupted, isQueued, isTerminal, type TaskState 
 export function decide(state: TaskState | null, taskId: string, command: TaskCommand, at: string): TaskEvent[] {
   if (command.type === 'SubmitTask') {
     if (state !== null) throw new Error(`task ${taskId} exists already`);
-    const { contextId, ring, owner, agent, answered } = command;
-    const submitted: TaskEvent = { type: 'TaskSubmitted', facts: { contextId, ring, owner, agent, answered } };
+    const { contextId, ring, owner, agent, acknowledged } = command;
+    const submitted: TaskEvent = { type: 'TaskSubmitted', facts: { contextId, ring, owner, agent, acknowledged } };
     const { message, push, claim } = command;
     return withClaim(null, [submitted, ...pushesSet(null, push), accepted(message)], claim, at);
   }
@@ -57,7 +57,7 @@ export function evolveAll(state: TaskState | null, events: readonly TaskEvent[],
   );
 }
 
-const nextPlace = (state: TaskState | null, recordedAt: string): EventPlace => ({
+const nextPlace = (state: TaskState | null, recordedAt: string): StreamPosition => ({
   version: (state?.version ?? 0) + 1,
   recordedAt,
 });
@@ -111,7 +111,7 @@ function pushesSet(state: TaskState | null, push: PushTarget | undefined): TaskE
 /** Work that goes on already needs no resuming, and what a resume has brought to its end was resumed: a repeat adds nothing. */
 function resume(state: TaskState, taskId: string): TaskEvent[] {
   if (isTerminal(state.status)) {
-    if (state.resumedAs === state.dispatcherGeneration) return [];
+    if (state.resumedGeneration === state.dispatcherGeneration) return [];
     throw ended(state, taskId);
   }
   if (state.status === 'input-required') {
@@ -196,7 +196,7 @@ function recordOutput(
   run: { runId: string; seq: number },
   readThrough: number,
 ): TaskEvent[] {
-  requireShowable(output, taskId);
+  validateRunOutput(output, taskId);
   const nextTurn = state.clientMessages.lastVersion > readThrough;
   switch (output.type) {
     case 'status': {
@@ -222,7 +222,7 @@ function recordOutput(
     case 'reject':
       return [agentSaid('TaskRejected', run, output.message)];
     case 'reply':
-      return [agentSaid(state.answered ? 'TaskCompleted' : 'ReplySent', run, output.message)];
+      return [agentSaid(state.acknowledged ? 'TaskCompleted' : 'ReplySent', run, output.message)];
     case 'canceled':
       return [agentSaid('TaskCanceled', { seq: run.seq, reason: 'agent' }, output.message)];
     case 'lost':

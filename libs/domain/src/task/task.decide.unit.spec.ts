@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { given } from '../../../../test/support/decider-spec.js';
 import {
-  agentSays,
+  agentMessage,
   aMessage,
   CLAIM,
   FENCE,
@@ -17,7 +17,7 @@ import type { RunOutput, TaskCommand } from './task.commands.js';
 import type { TaskEvent } from './task.events.js';
 
 const run = { runId: 'run-1', seq: 1 };
-const message = agentSays('say');
+const message = agentMessage('say');
 const said = { messageId: message.messageId };
 const COMPLETED: TaskEvent = { type: 'TaskCompleted', facts: run };
 const ASKED: TaskEvent = { type: 'InputRequested', facts: { ...run, nextTurn: false, ...said }, content: { message } };
@@ -38,7 +38,7 @@ describe('SubmitTask', () => {
     given([])
       .when(SUBMIT)
       .then([
-        { type: 'TaskSubmitted', facts: { owner: 'alice', ring: 'ring:dev', agent: 'demo', answered: false } },
+        { type: 'TaskSubmitted', facts: { owner: 'alice', ring: 'ring:dev', agent: 'demo', acknowledged: false } },
         { type: 'MessageAccepted', facts: { parts: 1 }, content: { message: SUBMIT.message } },
       ]);
   });
@@ -282,9 +282,9 @@ describe('a bare reply', () => {
       .then([{ type: 'TaskCompleted' }]);
   });
 
-  it('becomes a completion when a client already knows the task: it was answered, or it cancels', () => {
+  it('becomes a completion when a client already knows the task: it was acknowledged, or it cancels', () => {
     const [submitted, ...rest] = RUNNING as [Extract<TaskEvent, { type: 'TaskSubmitted' }>, ...TaskEvent[]];
-    given([{ ...submitted, facts: { ...submitted.facts, answered: true } }, ...rest])
+    given([{ ...submitted, facts: { ...submitted.facts, acknowledged: true } }, ...rest])
       .when(reply)
       .then([{ type: 'TaskCompleted' }]);
     given([...RUNNING, CANCELING])

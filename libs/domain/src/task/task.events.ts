@@ -8,7 +8,7 @@ export interface TaskEventFacts {
     owner: string;
     agent: string;
     /** The first send was answered before any outcome, so a bare reply must become a completion. */
-    answered: boolean;
+    acknowledged: boolean;
   };
   MessageAccepted: { messageId: string; parts: number; bytes: number; referenceTaskIds?: string[] };
   RunStarted: {
@@ -83,7 +83,7 @@ export type TaskEvent = {
 }[TaskEventType];
 
 /** Where an event stands in its stream: what `evolve` needs beside the event itself. */
-export interface EventPlace {
+export interface StreamPosition {
   /** Counts from 1 in each stream. */
   readonly version: number;
   /** RFC 3339, UTC, milliseconds. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { agentSays, aMessage, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
+import { agentMessage, aMessage, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
 import { DomainError } from '../errors.js';
 import type { Fence, RunOutput, TaskCommand } from './task.commands.js';
 import { decide, evolveAll } from './task.decide.js';
@@ -23,7 +23,7 @@ const artifact = (append: boolean) =>
     }));
 const saying = fc
   .constantFrom(...(['input-required', 'auth-required', 'reply'] as const))
-  .map((type): RunOutput => ({ type, message: agentSays(type) }));
+  .map((type): RunOutput => ({ type, message: agentMessage(type) }));
 const ending = fc
   .constantFrom(...(['complete', 'fail', 'reject', 'canceled'] as const))
   .map((type): RunOutput => ({ type }));

@@ -1,4 +1,4 @@
-import type { EventPlace, TaskEvent, UpstreamTask } from './task.events.js';
+import type { StreamPosition, TaskEvent, UpstreamTask } from './task.events.js';
 
 export type TaskStatus =
   | 'submitted'
@@ -57,8 +57,8 @@ export interface TaskState {
   readonly attempts: number;
   readonly notBefore: string | null;
   readonly run: Run | null;
-  /** A client was answered, or could see something of the work: a bare reply is no longer possible. */
-  readonly answered: boolean;
+  /** A client was acknowledged, or could see something of the work: a bare reply is no longer possible. */
+  readonly acknowledged: boolean;
   readonly clientMessages: { readonly count: number; readonly bytes: number; readonly lastVersion: number };
   readonly cancelDeadline: string | null;
   /** Where another agent does the work: runs and turns that follow go on there. Absent until that agent has named it. */
@@ -66,7 +66,7 @@ export interface TaskState {
   /** It failed because what its agent said broke the contract. */
   readonly invalidResponse?: true;
   /** Dispatcher generation of the last turn that a resume began: a repeat of that resume is known for one, even at the end. */
-  readonly resumedAs?: number;
+  readonly resumedGeneration?: number;
   /** Ids of its webhooks; absent when there are none. */
   readonly pushConfigs?: readonly string[];
 }
@@ -83,16 +83,16 @@ export const isQueued = (state: TaskState): boolean =>
  * What the record says after one more event. The only interpreter of events: commands, projections, replay and time
  * travel all go through it. It never fails on what `decide` produced.
  */
-export function evolve(before: TaskState | null, event: TaskEvent, place: EventPlace): TaskState {
+export function evolve(before: TaskState | null, event: TaskEvent, place: StreamPosition): TaskState {
   const { version, recordedAt } = place;
   if (event.type === 'TaskSubmitted') {
-    const { contextId, ring, owner, agent, answered } = event.facts;
+    const { contextId, ring, owner, agent, acknowledged } = event.facts;
     return {
       contextId,
       ring,
       owner,
       agent,
-      answered,
+      acknowledged,
       status: 'submitted',
       statusAt: recordedAt,
       statusMessage: null,
@@ -134,7 +134,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
       const { count, bytes } = state.clientMessages;
       const clientMessages = { count: count + 1, bytes: bytes + event.facts.bytes, lastVersion: version };
       // Whoever sends a second message knows the task as one.
-      const next = { ...state, clientMessages, answered: state.answered || count > 0 };
+      const next = { ...state, clientMessages, acknowledged: state.acknowledged || count > 0 };
       if (!isInterrupted(state.status)) return next;
       return { ...next, ...dispatched, status: 'submitted', statusAt: recordedAt, statusMessage: null };
     }
@@ -161,28 +161,28 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
     }
     case 'StatusReported': {
       const { messageId, seq, upstream } = event.facts;
-      const reported = { ...status('working', messageId), answered: true, run: wrote(seq) };
+      const reported = { ...status('working', messageId), acknowledged: true, run: wrote(seq) };
       return upstream === undefined ? reported : { ...reported, upstream };
     }
     case 'ArtifactPublished': {
       const { artifactId, append, seq } = event.facts;
       const started = state.run?.artifacts ?? [];
       const artifacts = append || started.includes(artifactId) ? started : [...started, artifactId];
-      return { ...state, answered: true, run: wrote(seq, { artifacts }) };
+      return { ...state, acknowledged: true, run: wrote(seq, { artifacts }) };
     }
     case 'InputRequested':
     case 'AuthorizationRequested': {
       const run = endRun('interrupted', event.facts.seq);
       const asked = { ...status(event.type === 'InputRequested' ? 'input-required' : 'auth-required', 'asked'), run };
       if (!event.facts.nextTurn) return asked;
-      return { ...asked, ...dispatched, answered: true, status: 'submitted', statusMessage: null };
+      return { ...asked, ...dispatched, acknowledged: true, status: 'submitted', statusMessage: null };
     }
     case 'TaskResumed':
       return {
         ...state,
         ...dispatched,
-        answered: true,
-        resumedAs: dispatched.dispatcherGeneration,
+        acknowledged: true,
+        resumedGeneration: dispatched.dispatcherGeneration,
         status: 'submitted',
         statusAt: recordedAt,
         statusMessage: null,
@@ -210,7 +210,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
       };
     case 'CancelRequested':
       // Whoever cancels knows the task and waits for it: it must not end as a reply, which is no task.
-      return { ...state, answered: true, cancelDeadline: event.facts.deadline };
+      return { ...state, acknowledged: true, cancelDeadline: event.facts.deadline };
     case 'TaskCanceled':
       return {
         ...status('canceled', event.facts.messageId),
@@ -221,7 +221,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, place: EventP
     case 'PushConfigSet': {
       const others = (state.pushConfigs ?? []).filter((id) => id !== event.facts.configId);
       // Its webhook hears of the work from now on, which a bare reply would take back.
-      return { ...state, answered: true, pushConfigs: [...others, event.facts.configId] };
+      return { ...state, acknowledged: true, pushConfigs: [...others, event.facts.configId] };
     }
     case 'PushConfigDeleted': {
       const { pushConfigs = [], ...rest } = state;

@@ -32,7 +32,7 @@ export class TaskFold {
     if (event.version <= version) return this;
     if (event.version !== version + 1) throw new Error(`event ${event.version} follows ${version}`);
     this.state = evolve(this.state, event, event);
-    const said = saidIn(this.taskId, event);
+    const said = messageOfEvent(this.taskId, event);
     if (said !== null) this.said.push({ version: event.version, ...said });
     if (event.type === 'ArtifactPublished') this.publish(event);
     if (event.type === 'RunLost') this.published = this.published.filter((p) => p.runId !== event.facts.runId);
@@ -75,7 +75,7 @@ export class TaskFold {
       ...before,
       parts: before.parts + parts,
       bytes: before.bytes + bytes,
-      ...withChunk(before, event.content?.artifact, event.missing),
+      ...appendChunk(before, event.content?.artifact, event.missing),
     };
     if (before !== started) this.published[at] = joined;
     else {
@@ -91,7 +91,7 @@ export class TaskFold {
 }
 
 /** The message in an event: null when it has none, a placeholder when it was erased. */
-export function saidIn(taskId: string, event: RecordedEvent): SizedMessage | null {
+export function messageOfEvent(taskId: string, event: RecordedEvent): SizedMessage | null {
   const { facts, content, missing } = event;
   if (!('messageId' in facts) || facts.messageId === undefined) return null;
   const role = event.type === 'MessageAccepted' ? 'user' : 'agent';
@@ -101,7 +101,7 @@ export function saidIn(taskId: string, event: RecordedEvent): SizedMessage | nul
 }
 
 /** An artifact with one more chunk, as far as the chunk can be read. */
-export function withChunk(
+export function appendChunk(
   { artifact, missing }: Pick<SizedArtifact, 'artifact' | 'missing'>,
   chunk: ArtifactContent | undefined,
   missingChunk: MissingContent = 'erased',

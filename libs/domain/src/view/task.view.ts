@@ -1,5 +1,5 @@
 import type { ArtifactContent, JsonObject, Message } from '../content.js';
-import type { EventPlace, TaskEvent } from '../task/task.events.js';
+import type { StreamPosition, TaskEvent } from '../task/task.events.js';
 import { isTerminal, type TaskState } from '../task/task.state.js';
 
 /** One artifact as it stands: the chunks of the run that published it last, joined. */
@@ -24,7 +24,7 @@ export interface TaskView {
 export type MissingContent = 'erased' | 'unreadable';
 
 /** An event in its place, its content readable unless it is `missing`. */
-export type RecordedEvent = TaskEvent & EventPlace & { readonly missing?: MissingContent };
+export type RecordedEvent = TaskEvent & StreamPosition & { readonly missing?: MissingContent };
 
 /** Whether whoever waits for an outcome has one: the task ended or asks for something. */
 export const hasOutcome = (state: TaskState): boolean =>
@@ -34,10 +34,10 @@ export const hasOutcome = (state: TaskState): boolean =>
  * Whether the task may still end in a bare reply, which is no task for its client: until that is settled, nothing of it is
  * sent on a stream.
  */
-export const mayReply = (state: TaskState): boolean => !state.answered && !hasOutcome(state);
+export const canStillReply = (state: TaskState): boolean => !state.acknowledged && !hasOutcome(state);
 
 /** Whether an event tells a client anything: a status that was set, an artifact chunk, a bare reply. */
-export function isTold(event: TaskEvent, before: TaskState | null, after: TaskState): boolean {
+export function isClientVisible(event: TaskEvent, before: TaskState | null, after: TaskState): boolean {
   switch (event.type) {
     case 'MessageAccepted':
       return before !== null && before.status !== after.status;

@@ -26,7 +26,7 @@ export interface SizedArtifact {
  * What a view is made of, before its bounds. A reader need not read what no view shows: of the history and of the artifacts
  * the newest, as far as `BOUNDS` counts them, and their content only as far as `prefixWithin` lets it.
  */
-export interface WholeTask {
+export interface UnboundedTask {
   readonly tenantId: string;
   readonly taskId: string;
   readonly state: TaskState;
@@ -53,7 +53,7 @@ const PLACEHOLDER_BYTES = 256 * 1024;
  * left out. Sizes are upper bounds of every wire, so that all versions show the same. What `historyLength` leaves out is
  * the client's wish and not counted.
  */
-export function boundView(task: WholeTask, historyLength = Infinity): TaskView {
+export function boundView(task: UnboundedTask, historyLength = Infinity): TaskView {
   const { tenantId, taskId, state } = task;
   const ids = encodedBytes([state.contextId, taskId]);
   const status = boundStatus(task, ids);
@@ -61,7 +61,7 @@ export function boundView(task: WholeTask, historyLength = Infinity): TaskView {
   let room = BOUNDS.taskBytes - TASK_OVERHEAD - ids - status.size;
   for (const artifact of artifacts) room -= artifact.size;
   // Artifacts lose parts only when no history is left.
-  const forHistory = prefixWithin(newestArtifacts(task), BOUNDS.taskBytes) < artifacts.length ? -1 : room;
+  const forHistory = countWithin(newestArtifacts(task), BOUNDS.taskBytes) < artifacts.length ? -1 : room;
   const { history, unreadable, leftOut } = newestHistory(task, historyLength, { ids, room: forHistory });
   for (let at = artifacts.length - 1; at >= 0 && room < 0; at -= 1) {
     const { view, size, leftOut: parts } = artifacts[at]!;
@@ -99,13 +99,13 @@ export function viewBytes({ taskId, state, statusMessage, history, artifacts }: 
 }
 
 /** How many of these pieces, from the first on, fit into a number of bytes: all that anyone needs to read of them. */
-export function prefixWithin(pieces: readonly { readonly bytes: number }[], bytes: number): number {
+export function countWithin(pieces: readonly { readonly bytes: number }[], bytes: number): number {
   let sum = 0;
   const over = pieces.findIndex((piece) => (sum += piece.bytes) > bytes);
   return over < 0 ? pieces.length : over;
 }
 
-function boundStatus({ taskId, statusMessage }: WholeTask, ids: number) {
+function boundStatus({ taskId, statusMessage }: UnboundedTask, ids: number) {
   const none = { message: undefined, size: 0, tooLarge: false };
   if (statusMessage === undefined) return none;
   const { messageId, role, bytes, message } = statusMessage;
@@ -120,7 +120,7 @@ function boundStatus({ taskId, statusMessage }: WholeTask, ids: number) {
 }
 
 /** The newest messages that there is room for, oldest first. */
-function newestHistory(task: WholeTask, historyLength: number, { ids, room }: { ids: number; room: number }) {
+function newestHistory(task: UnboundedTask, historyLength: number, { ids, room }: { ids: number; room: number }) {
   let agentMessages = 0;
   const wanted = [...task.history]
     .reverse()
@@ -128,7 +128,7 @@ function newestHistory(task: WholeTask, historyLength: number, { ids, room }: { 
     .slice(0, historyLength);
   const history: Message[] = [];
   let unreadable = 0;
-  for (const { message } of wanted.slice(0, prefixWithin(wanted, BOUNDS.taskBytes))) {
+  for (const { message } of wanted.slice(0, countWithin(wanted, BOUNDS.taskBytes))) {
     if (message === null) unreadable += 1;
     else {
       room -= sizeOf(message, ids);
@@ -147,12 +147,12 @@ interface BoundArtifact {
   readonly leftOut: number;
 }
 
-const newestArtifacts = ({ artifacts }: WholeTask) => artifacts.slice(-BOUNDS.taskArtifacts);
+const newestArtifacts = ({ artifacts }: UnboundedTask) => artifacts.slice(-BOUNDS.taskArtifacts);
 
-function boundArtifacts(task: WholeTask): BoundArtifact[] {
+function boundArtifacts(task: UnboundedTask): BoundArtifact[] {
   const { taskId } = task;
   const shown = newestArtifacts(task);
-  const readable = prefixWithin(shown, BOUNDS.taskBytes);
+  const readable = countWithin(shown, BOUNDS.taskBytes);
   return shown.map(({ artifactId, artifact, parts, missing }, at) => {
     if (at >= readable) return withoutParts(taskId, artifactId, parts);
     const path = partsPath(taskId, artifactId);

@@ -3,7 +3,7 @@ import { SUBMIT, SUBMITTED } from '../../../../test/support/tasks.js';
 import { BOUNDS } from '../bounds.js';
 import { encodedBytes, type Message, type Part } from '../content.js';
 import { evolveAll } from '../task/task.decide.js';
-import { boundView, type SizedArtifact, type SizedMessage, viewBytes, type WholeTask } from './view-bounds.js';
+import { boundView, type SizedArtifact, type SizedMessage, viewBytes, type UnboundedTask } from './view-bounds.js';
 
 const KiB = 1024;
 const state = evolveAll(null, SUBMITTED, '2026-01-01T00:00:00.000Z')!;
@@ -22,7 +22,7 @@ const published = (artifactId: string, parts: Part[]): SizedArtifact => ({
 
 const text = (kilobytes: number): Part[] => [{ text: 'y'.repeat(kilobytes * KiB) }];
 
-const task = (changes: Partial<WholeTask>): WholeTask => ({
+const task = (changes: Partial<UnboundedTask>): UnboundedTask => ({
   tenantId: 'acme',
   taskId: 'task-1',
   state,

@@ -1,4 +1,4 @@
-import { AuditTrail } from '@app/access';
+import { AuditLog } from '@app/access';
 import type { Principal } from '@app/domain';
 import { Injectable } from '@nestjs/common';
 
@@ -9,7 +9,7 @@ export type ForeignAccess =
 /** Records in the tenant's audit log when an admin reaches a task that is not its own. */
 @Injectable()
 export class AccessRecord {
-  constructor(private readonly trail: AuditTrail) {}
+  constructor(private readonly trail: AuditLog) {}
 
   async note(principal: Principal, what: ForeignAccess, taskId: string, task: { owner: string }): Promise<void> {
     const { tenantId, subject, role } = principal;

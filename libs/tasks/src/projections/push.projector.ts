@@ -1,4 +1,4 @@
-import { evolve, isTold, type RecordedEvent, type TaskState } from '@app/domain';
+import { evolve, isClientVisible, type RecordedEvent, type TaskState } from '@app/domain';
 import type { PushRows, WebhookTarget } from '@app/storage';
 
 /**
@@ -20,7 +20,7 @@ export function projectPushes(
     const next = evolve(state, event, event);
     if (event.type === 'PushConfigSet' && target !== undefined) set = { ...event.facts, target };
     if (event.type === 'PushConfigDeleted') deleted.push(event.facts.configId);
-    if (isTold(event, state, next)) {
+    if (isClientVisible(event, state, next)) {
       for (const id of state?.pushConfigs ?? []) deliveries.push({ config_id: id, version: event.version });
     }
     state = next;
