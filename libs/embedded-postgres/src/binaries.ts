@@ -4,12 +4,13 @@ import { createRequire } from 'node:module';
 import { dirname, extname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import type { Account } from './account.js';
-import { EmbeddedPostgresError, hasCode } from './embedded-postgres-error.js';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import { hasErrorCode } from './error-code.js';
 
 const run = promisify(execFile);
 const suffix = process.platform === 'win32' ? '.exe' : '';
-// Not the current folder, which the account may be unable to enter.
-const anywhere = process.platform === 'win32' ? undefined : '/';
+// The account may be unable to enter the current folder.
+const WORKING_FOLDER = process.platform === 'win32' ? undefined : '/';
 
 export interface Binaries {
   initdb: string;
@@ -19,22 +20,23 @@ export interface Binaries {
 }
 
 /**
- * Finds the Postgres of the platform's npm package, and makes it runnable by the account: completes what a blocked
- * postinstall left out, and copies the binaries below `cacheDir` when the account cannot execute them where they are.
+ * Finds the Postgres binaries of the platform's npm package and makes them executable for the account: creates the symbolic
+ * links that a blocked postinstall script left out, and copies the binaries into `cacheDir` when the account cannot
+ * execute the installed ones.
  *
  * @throws EmbeddedPostgresError when the package is missing or does not run on this system
  */
 export async function findBinaries(cacheDir: string, account?: Account): Promise<Binaries> {
   const { root, name, version } = await findPackage();
-  const installed = describe(join(root, 'native'), version);
+  const installed = binariesIn(join(root, 'native'), version);
   await linkLibraries(root).catch((error: unknown) => {
-    if (!hasCode(error, 'EACCES', 'EPERM', 'EROFS')) throw error;
+    if (!hasErrorCode(error, 'EACCES', 'EPERM', 'EROFS')) throw error;
   });
-  if (await runs(installed, account)) return installed;
+  if ((await executionFailure(installed, account)) === undefined) return installed;
   const copy = join(cacheDir, `postgres-binaries-${version}`);
   await copyPackage(root, copy);
-  const copied = describe(join(copy, 'native'), version);
-  const failure = await whyNot(copied, account);
+  const copied = binariesIn(join(copy, 'native'), version);
+  const failure = await executionFailure(copied, account);
   if (failure === undefined) return copied;
   throw new EmbeddedPostgresError(
     `The Postgres binaries of the npm package ${name} do not run on this system (${failure}): set DATABASE_URL to use a Postgres server instead.`,
@@ -55,8 +57,8 @@ async function findPackage(): Promise<{ root: string; name: string; version: str
   }
 }
 
-function describe(native: string, version: string): Binaries {
-  const program = (name: string): string => join(native, 'bin', name + suffix);
+function binariesIn(folder: string, version: string): Binaries {
+  const program = (name: string): string => join(folder, 'bin', name + suffix);
   return {
     initdb: program('initdb'),
     postgres: program('postgres'),
@@ -65,14 +67,14 @@ function describe(native: string, version: string): Binaries {
   };
 }
 
-// npm packages cannot hold symbolic links; the package lists them in a file for its postinstall script.
+// npm packages cannot contain symbolic links; the package lists them in a file for its postinstall script.
 async function linkLibraries(root: string): Promise<void> {
   const listed = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(listed) as { source: string; target: string }[]) {
     const link = join(root, target);
     if (await lstat(link).catch(() => undefined)) continue;
     await symlink(relative(dirname(target), source), link).catch((error: unknown) => {
-      if (!hasCode(error, 'EEXIST')) throw error;
+      if (!hasErrorCode(error, 'EEXIST')) throw error;
     });
   }
 }
@@ -89,18 +91,15 @@ async function copyPackage(root: string, copy: string): Promise<void> {
   if (process.platform !== 'win32') await run('chmod', ['-R', 'a+rX', unfinished]);
   await rename(unfinished, copy).catch(async (error: unknown) => {
     await rm(unfinished, { recursive: true, force: true });
-    if (!hasCode(error, 'EEXIST', 'ENOTEMPTY', 'EPERM')) throw error;
+    if (!hasErrorCode(error, 'EEXIST', 'ENOTEMPTY', 'EPERM')) throw error;
   });
 }
 
-const runs = async (binaries: Binaries, account?: Account): Promise<boolean> =>
-  (await whyNot(binaries, account)) === undefined;
-
-// Trying is the only sure test: rights, a noexec mount, missing libraries and another C library all look alike from outside.
-async function whyNot(binaries: Binaries, account?: Account): Promise<string | undefined> {
+// Only an execution is conclusive: permissions, a noexec mount, missing libraries and a different C library look alike otherwise.
+async function executionFailure(binaries: Binaries, account?: Account): Promise<string | undefined> {
   try {
-    await run(binaries.postgres, ['--version'], { cwd: anywhere, ...account });
-    await run(binaries.initdb, ['--version'], { cwd: anywhere, ...account });
+    await run(binaries.postgres, ['--version'], { cwd: WORKING_FOLDER, ...account });
+    await run(binaries.initdb, ['--version'], { cwd: WORKING_FOLDER, ...account });
     return undefined;
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };

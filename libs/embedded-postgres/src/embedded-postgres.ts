@@ -1,176 +1,191 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Binaries, findBinaries } from './binaries.js';
 import { ensureCluster } from './cluster.js';
+import { type ClusterLocation, locateCluster } from './cluster-location.js';
+import { ClusterSession, isServerUnavailable, type PostmasterAddress, SUPERUSER } from './cluster-session.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
-import { findPlace, type Place } from './cluster-location.js';
-import { clearStalePid, isRunning, launch, type Launch, readPostmaster, stop } from './postmaster.js';
-import { type Address, isAbsence, Presence, SUPERUSER } from './presence.js';
+import {
+  isRunning,
+  type LaunchedPostmaster,
+  launchPostmaster,
+  readPostmaster,
+  removeStalePidFile,
+  stopPostmaster,
+} from './postmaster.js';
 
 const DATABASE = 'acta';
 const POLL_MS = 20;
-const PATIENCE_MS = 60_000;
-/** Between two attempts to come back to a server that is gone, or does not start. */
-const COME_BACK_MS = 250;
-const MAX_COME_BACK_MS = 10_000;
-// What Postgres complains about when another postmaster has the cluster.
+const START_TIMEOUT_MS = 60_000;
+/** Delay between two attempts to restart a server or to reconnect to it; it doubles up to the maximum. */
+const RESTART_DELAY_MS = 250;
+const MAX_RESTART_DELAY_MS = 10_000;
+// Postgres reports this when another postmaster has opened the cluster first.
 const LOST_RACE = /lock file "postmaster.pid" (already exists|is empty)/;
 
 export interface EmbeddedPostgresOptions {
-  /** Receives one line for each thing that a person may want to know. */
-  log?: (line: string) => void;
-  /** Postgres settings of a start; a server that runs already keeps its own. */
+  /** Postgres settings for a start; a running server keeps its own. */
   settings?: Record<string, string>;
-  /** Starts it again whenever it is gone, for as long as it is open. */
-  revive?: boolean;
-  /** Hears, once for each reason, why it cannot be started again. */
-  onTrouble?: (trouble: Error) => void;
+  /** Restarts the server whenever it ends, until `close` or `detach` is called. */
+  autoRestart?: boolean;
+  /** Receives the error of a failed restart, once for each consecutive reason. */
+  onError?: (error: Error) => void;
 }
 
 export interface EmbeddedPostgres {
   /** Usable as the configuration of a `pg.Pool`. */
   connection: { host: string; port: number; user: string; database: string; password?: string; ssl: false };
-  /** The same as a connection string, for pg and for libpq. */
+  /** The same connection as a connection string, for pg and for libpq. */
   url: string;
-  /** False when it ran already, for another process or because its own was killed. */
+  /** False when the server ran already, for another process or after a process that was killed. */
   started: boolean;
-  /** Stops Postgres, unless another process has it open. */
+  /** Stops Postgres, unless another process uses it. */
   close(): Promise<void>;
-  /** Leaves it running, for whoever comes next. */
-  leave(): Promise<void>;
+  /** Stops using Postgres and leaves it running. */
+  detach(): Promise<void>;
 }
 
 /**
- * Opens the Postgres of a data directory: adopts the one that runs on it, or starts one, at the very first start on a
- * new cluster. The database `acta` exists afterwards.
+ * Opens the Postgres of a data directory: connects to the running server, or starts one. The first start creates the
+ * cluster and its database `acta`.
  *
- * @throws EmbeddedPostgresError one sentence for the person who started Acta
+ * @throws EmbeddedPostgresError with one sentence for the person who started Acta
  */
 export async function openEmbeddedPostgres(
   dataDir: string,
   options: EmbeddedPostgresOptions = {},
 ): Promise<EmbeddedPostgres> {
-  const { log = () => undefined, settings = {}, revive = false, onTrouble = () => undefined } = options;
-  const place = await findPlace(dataDir, log);
-  const stopPostgres = () => stop(place, () => binariesFor(place));
-  const { address, presence, started } = await withDatabase(() => adoptOrStart(place, settings), stopPostgres);
-  // Sockets stay where they are, and connections that are made later find them there; a port has to be asked for.
-  const same = process.platform === 'win32' ? { ...settings, port: String(address.port) } : settings;
-  const leave = stay(
-    presence,
-    async (wanted) =>
-      revive ? (await adoptOrStart(place, same, wanted)).presence : (await Presence.join(address)).presence,
-    onTrouble,
+  const { settings = {}, autoRestart = false, onError = () => undefined } = options;
+  const location = await locateCluster(dataDir);
+  const stop = () => stopPostmaster(location, () => binariesFor(location));
+  const { address, session, started } = await openWithDatabase(() => connectOrStart(location, settings), stop);
+  // The path of a socket stays the same across restarts. A TCP port must be requested, so that pools can reconnect.
+  const sameAddress = process.platform === 'win32' ? { ...settings, port: String(address.port) } : settings;
+  const closeSession = maintainSession(
+    session,
+    async (isOpen) =>
+      autoRestart
+        ? (await connectOrStart(location, sameAddress, isOpen)).session
+        : (await ClusterSession.open(address)).session,
+    onError,
   );
   let closing: Promise<void> | undefined;
-  const close = (end = stopPostgres): Promise<void> => (closing ??= leave(end));
-  log(started ? `Postgres started in ${place.cluster}.` : `Postgres runs already in ${place.cluster}.`);
-  const connection = { ...address, user: SUPERUSER, database: DATABASE, ssl: false as const };
-  return { connection, url: connectionUrl(address), started, close: () => close(), leave: () => close(nothing) };
+  const close = (stopServer: () => Promise<void>) => (closing ??= closeSession(stopServer));
+  return {
+    connection: { ...address, user: SUPERUSER, database: DATABASE, ssl: false },
+    url: connectionUrl(address),
+    started,
+    close: () => close(stop),
+    detach: () => close(async () => undefined),
+  };
 }
 
-/** Once more when the server goes away meanwhile, as it does for a moment when one of its processes was killed. */
-async function withDatabase(adopt: () => Promise<Adopted>, stopPostgres: () => Promise<void>): Promise<Adopted> {
+interface OpenedServer {
+  address: PostmasterAddress;
+  session: ClusterSession;
+  started: boolean;
+}
+
+/** Opens the server and creates the database. It retries when the server becomes unavailable in between. */
+async function openWithDatabase(open: () => Promise<OpenedServer>, stop: () => Promise<void>): Promise<OpenedServer> {
   for (;;) {
-    const adopted = await adopt();
+    const opened = await open();
     try {
-      await adopted.presence.createDatabase(DATABASE);
-      return adopted;
+      await opened.session.createDatabase(DATABASE);
+      return opened;
     } catch (error) {
-      await adopted.presence.leave(stopPostgres);
-      if (!isAbsence(error)) throw error;
+      await opened.session.close(stop);
+      if (!isServerUnavailable(error)) throw error;
     }
   }
 }
 
-const nothing = async (): Promise<void> => undefined;
-
 /**
- * Comes back whenever the session ends: the server ends all of them when one of its processes is killed (out of memory,
- * say) and goes on, and with a server that is killed itself they break. Gives what ends this, and the session with it.
+ * Reconnects whenever the session ends, and returns the function that closes the session for good. A server ends every
+ * session when one of its processes is killed, for example by the out-of-memory killer, and continues to run.
  */
-function stay(
-  present: Presence,
-  comeBack: (wanted: () => boolean) => Promise<Presence | undefined>,
-  onTrouble: (trouble: Error) => void,
+function maintainSession(
+  initial: ClusterSession,
+  reconnect: (isOpen: () => boolean) => Promise<ClusterSession | undefined>,
+  onError: (error: Error) => void,
 ): (stop: () => Promise<void>) => Promise<void> {
-  let presence: Promise<Presence | undefined> = Promise.resolve(present);
-  let leaving = false;
-  let told: string | undefined;
-  const inVain = (error: Error): undefined => {
-    // Times and process ids apart.
+  let current: Promise<ClusterSession | undefined> = Promise.resolve(initial);
+  let isOpen = true;
+  let reported: string | undefined;
+  const onRestartFailed = (error: Error): undefined => {
+    // Two messages that differ only in times and process ids have the same reason.
     const reason = error.message.replaceAll(/\d+/g, '');
-    if (reason !== told && !leaving) onTrouble(error);
-    told = reason;
+    if (reason !== reported && isOpen) onError(error);
+    reported = reason;
   };
-  const staying = async () => {
-    for (let pause = COME_BACK_MS; !leaving; pause = Math.min(2 * pause, MAX_COME_BACK_MS)) {
-      const session = await presence;
+  const reconnectUntilClosed = async () => {
+    for (let delayMs = RESTART_DELAY_MS; isOpen; delayMs = Math.min(2 * delayMs, MAX_RESTART_DELAY_MS)) {
+      const session = await current;
       if (session !== undefined) {
-        pause = COME_BACK_MS;
-        told = undefined;
-        session.letGo();
+        delayMs = RESTART_DELAY_MS;
+        reported = undefined;
+        session.unref();
         await session.ended;
       }
-      await delay(pause, undefined, { ref: false });
-      if (!leaving) presence = comeBack(() => !leaving).catch(inVain);
+      await delay(delayMs, undefined, { ref: false });
+      if (isOpen) current = reconnect(() => isOpen).catch(onRestartFailed);
     }
   };
-  void staying();
+  void reconnectUntilClosed();
   return async (stop) => {
-    leaving = true;
-    await (await presence)?.leave(stop);
+    isOpen = false;
+    await (await current)?.close(stop);
   };
 }
 
-interface Adopted {
-  address: Address;
-  presence: Presence;
-  started: boolean;
-}
-
-// One loop for all orders of events: another start may win at any point, and another process's stop may come in between.
-async function adoptOrStart(place: Place, settings: Record<string, string>, wanted = () => true): Promise<Adopted> {
-  let launched: Launch | undefined;
-  let deadline = Date.now() + PATIENCE_MS;
+// A single loop covers every interleaving: another process may start or stop the server at any point.
+async function connectOrStart(
+  location: ClusterLocation,
+  settings: Record<string, string>,
+  isOpen = () => true,
+): Promise<OpenedServer> {
+  let launched: LaunchedPostmaster | undefined;
+  let deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
-    const postmaster = await readPostmaster(place);
+    const postmaster = await readPostmaster(location);
     const address = postmaster?.address;
-    const answer = address && (await Presence.join(address));
-    if (address && answer?.presence) {
-      return { address, presence: answer.presence, started: postmaster?.pid === launched?.pid };
+    const result = address && (await ClusterSession.open(address));
+    if (address && result?.session) {
+      return { address, session: result.session, started: postmaster?.pid === launched?.pid };
     }
-    if (!launched && !wanted()) throw new EmbeddedPostgresError('The embedded Postgres is not wanted any more.');
+    if (!launched && !isOpen()) throw new EmbeddedPostgresError('The embedded Postgres is being closed.');
     if (!postmaster || !(await isRunning(postmaster))) {
       const failure = await launched?.failure();
       if (failure !== undefined && !LOST_RACE.test(failure)) {
-        throw new EmbeddedPostgresError(`The embedded Postgres did not start: ${failure}`);
+        throw new EmbeddedPostgresError(
+          `The embedded Postgres did not start: ${failure}; correct that, and see ${location.logFile} for details.`,
+        );
       }
       if (!launched || failure !== undefined) {
-        await clearStalePid(place, postmaster);
-        launched = await start(place, settings);
+        await removeStalePidFile(location, postmaster);
+        launched = await start(location, settings);
       }
     }
-    // The server says how it is getting on: replaying a long log after a crash takes as long as it takes.
-    const state = answer?.absent ?? 'no connection';
-    if (/starting up|recovery/.test(state)) deadline = Date.now() + PATIENCE_MS;
+    // A server that reports progress has no deadline, because the recovery from a long log takes long.
+    const state = result?.unavailable ?? 'no connection';
+    if (/starting up|recovery/.test(state)) deadline = Date.now() + START_TIMEOUT_MS;
     if (Date.now() > deadline) {
       throw new EmbeddedPostgresError(
-        `The embedded Postgres in ${place.cluster} did not answer within ${PATIENCE_MS / 1000} s (${state}); see ${place.logFile}.`,
+        `The embedded Postgres in ${location.cluster} did not accept connections within ${START_TIMEOUT_MS / 1000} s (${state}): see ${location.logFile}.`,
       );
     }
     await delay(POLL_MS);
   }
 }
 
-async function start(place: Place, settings: Record<string, string>): Promise<Launch> {
-  const binaries = await binariesFor(place);
-  await ensureCluster(place, binaries, settings['fsync'] !== 'off');
-  return launch(place, binaries, settings);
+async function start(location: ClusterLocation, settings: Record<string, string>): Promise<LaunchedPostmaster> {
+  const binaries = await binariesFor(location);
+  await ensureCluster(location, binaries, settings['fsync'] !== 'off');
+  return launchPostmaster(location, binaries, settings);
 }
 
-const binariesFor = (place: Place): Promise<Binaries> => findBinaries(place.home, place.account);
+const binariesFor = ({ home, account }: ClusterLocation): Promise<Binaries> => findBinaries(home, account);
 
-function connectionUrl({ host, port, password }: Address): string {
+function connectionUrl({ host, port, password }: PostmasterAddress): string {
   const parameters = { host, port: String(port), user: SUPERUSER, sslmode: 'disable', ...(password && { password }) };
   const query = new URLSearchParams(parameters);
   return `postgresql:///${DATABASE}?${query.toString()}`;

@@ -1,3 +1,3 @@
-export { createFolder } from './create-folder.js';
 export { type EmbeddedPostgres, type EmbeddedPostgresOptions, openEmbeddedPostgres } from './embedded-postgres.js';
-export { EmbeddedPostgresError, hasCode } from './embedded-postgres-error.js';
+export { hasErrorCode } from './error-code.js';
+export { createFolder } from './folders.js';

