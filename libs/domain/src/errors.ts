@@ -18,21 +18,12 @@ export interface DomainErrorDetails {
   ContentTypeNotSupported: { mediaType: string };
   UnsupportedOperation: { operation: string };
   PushNotificationNotSupported: Record<string, never>;
-  ExtendedCardNotConfigured: Record<string, never>;
   ExtensionSupportRequired: { extension: string };
   VersionNotSupported: { version: string };
   // The agent
   InvalidAgentResponse: { taskId: string };
   Fenced: { taskId: string; leaseGeneration: number; dispatcherGeneration: number };
   CommandConflict: { commandId: string };
-  // The envelope
-  ParseError: Record<string, never>;
-  InvalidRequest: Record<string, never>;
-  MethodNotFound: { method: string };
-  /** The path is known, the HTTP method is not one of `allow`, which is a list as an Allow header has it. */
-  MethodNotAllowed: { allow: string };
-  UnsupportedMediaType: { mediaType: string };
-  PayloadTooLarge: { limit: number };
   // The caller
   Unauthenticated: Record<string, never>;
   Forbidden: Record<string, never>;

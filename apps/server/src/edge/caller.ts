@@ -1,11 +1,11 @@
 import { DomainError, type Principal } from '@app/domain';
-import { checkMediaType } from '@app/wire';
+import { checkMediaType, type RequestError } from '@app/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** A request as the edge hands it on: who calls is known, and the body is bytes within the cap, or the reason why not. */
 export interface EdgeRequest extends FastifyRequest {
   principal?: Principal;
-  body: Buffer | DomainError | undefined;
+  body: Buffer | RequestError | undefined;
 }
 
 /** Who calls. The edge lets nobody else come this far. */
@@ -16,7 +16,7 @@ export function principalOf(request: EdgeRequest): Principal {
 
 /** The body's bytes. Errors: PayloadTooLarge, UnsupportedMediaType. */
 export function bytesOf(request: EdgeRequest): Buffer {
-  if (request.body instanceof DomainError) throw request.body;
+  if (request.body instanceof Error) throw request.body;
   if (request.body !== undefined) return request.body;
   // Fastify gives no body without a content type to its parser.
   const { 'content-type': contentType, 'content-length': length, 'transfer-encoding': coding } = request.headers;

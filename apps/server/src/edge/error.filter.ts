@@ -1,6 +1,6 @@
 import { DomainError } from '@app/domain';
 import { isUnavailable } from '@app/storage';
-import { asDomainError } from '@app/wire';
+import { asRequestError, type RequestError, TransportError } from '@app/wire';
 import {
   type ArgumentsHost,
   Catch,
@@ -32,7 +32,7 @@ export class ErrorFilter implements ExceptionFilter {
 }
 
 /** The error to answer with. The log has what the client is not told; never what was in the request. */
-export function refusalOf(logger: Logger, thrown: unknown, request: { id: unknown }): DomainError {
+export function refusalOf(logger: Logger, thrown: unknown, request: { id: unknown }): RequestError {
   const error = domainErrorOf(thrown);
   if (thrown === error || thrown instanceof ClientGone) return error;
   const { name, message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -42,8 +42,8 @@ export function refusalOf(logger: Logger, thrown: unknown, request: { id: unknow
 }
 
 /** Nest throws what has a status, and so does Fastify for requests that it cannot read. */
-export function domainErrorOf(thrown: unknown): DomainError {
-  if (thrown instanceof DomainError) return thrown;
+export function domainErrorOf(thrown: unknown): RequestError {
+  if (thrown instanceof DomainError || thrown instanceof TransportError) return thrown;
   if (isUnavailable(thrown)) {
     // Whatever came of it: a message that is sent again under its own id is taken in once.
     return new DomainError('Overloaded', 'the database cannot be asked at the moment; try again', {
@@ -51,14 +51,14 @@ export function domainErrorOf(thrown: unknown): DomainError {
     });
   }
   if ((thrown as { code?: unknown } | undefined)?.code === 'FST_ERR_BAD_URL') {
-    return new DomainError('InvalidRequest', 'the path cannot be read: percent-encode it, as UTF-8', {});
+    return new TransportError('InvalidRequest', 'the path cannot be read: percent-encode it, as UTF-8', {});
   }
   const status =
     thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: number } | undefined)?.statusCode;
-  if (status === 413) return new DomainError('PayloadTooLarge', 'the body is too large', { limit: 0 });
-  if (status === 415) return new DomainError('UnsupportedMediaType', 'unsupported media type', { mediaType: '' });
+  if (status === 413) return new TransportError('PayloadTooLarge', 'the body is too large', { limit: 0 });
+  if (status === 415) return new TransportError('UnsupportedMediaType', 'unsupported media type', { mediaType: '' });
   if (status !== undefined && status >= 400 && status < 500) {
-    return new DomainError('InvalidRequest', 'the request cannot be read', {});
+    return new TransportError('InvalidRequest', 'the request cannot be read', {});
   }
-  return asDomainError(thrown);
+  return asRequestError(thrown);
 }

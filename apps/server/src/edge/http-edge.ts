@@ -3,7 +3,7 @@ import { type Authenticator, TokenBuckets } from '@app/access';
 import { type Config } from '@app/config';
 import { isLoopback } from '@app/network';
 import { BOUNDS, DomainError, type Principal } from '@app/domain';
-import { asDomainError, checkMediaType } from '@app/wire';
+import { asRequestError, checkMediaType, type RequestError, TransportError } from '@app/wire';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { EdgeRequest } from './caller.js';
 import { domainErrorOf } from './error.filter.js';
@@ -75,7 +75,7 @@ function isFromHere({ headers: { host = '', origin } }: EdgeRequest): boolean {
 }
 
 /** Answers without reading the body: the connection closes, so that the rest of it is not taken for a request. */
-function refuse(request: EdgeRequest, reply: FastifyReply, error: DomainError): void {
+function refuse(request: EdgeRequest, reply: FastifyReply, error: RequestError): void {
   discardRest(request.raw);
   reply.header('Connection', 'close');
   answerOn(request, reply, error);
@@ -98,13 +98,13 @@ function discardRest(raw: IncomingMessage): void {
 }
 
 /** A body that is refused is an error for the surface to write, not one for Fastify. */
-async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise<Buffer | DomainError> {
+async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise<Buffer | RequestError> {
   if (Number(request.headers['content-length'] ?? 0) > BOUNDS.requestBodyBytes) return tooLarge(payload);
   const { 'content-type': contentType, 'content-encoding': contentEncoding } = request.headers;
   try {
     checkMediaType({ contentType, contentEncoding }, mediaTypesOf(request));
   } catch (error) {
-    return asDomainError(error);
+    return asRequestError(error);
   }
   const chunks: Buffer[] = [];
   let size = 0;
@@ -117,13 +117,13 @@ async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise
     }
   } catch {
     // The client went away, or sent chunks that are none.
-    return new DomainError('InvalidRequest', 'the body ended before it was complete', {});
+    return new TransportError('InvalidRequest', 'the body ended before it was complete', {});
   }
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
 }
 
-function tooLarge(payload: IncomingMessage): DomainError {
+function tooLarge(payload: IncomingMessage): RequestError {
   discardRest(payload);
   const limit = BOUNDS.requestBodyBytes;
-  return new DomainError('PayloadTooLarge', `the body exceeds ${limit} bytes`, { limit });
+  return new TransportError('PayloadTooLarge', `the body exceeds ${limit} bytes`, { limit });
 }

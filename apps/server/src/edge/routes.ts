@@ -1,4 +1,4 @@
-import { DomainError } from '@app/domain';
+import { TransportError } from '@app/wire';
 import type { FastifyInstance } from 'fastify';
 
 /** Where a stranger goes on from a path that leads nowhere; the first whose path fits. */
@@ -35,15 +35,15 @@ export class Routes {
   }
 
   /** Why nothing answers: MethodNotAllowed where another verb would do, else MethodNotFound. */
-  nothingAt(verb: string, url: string): DomainError {
+  nothingAt(verb: string, url: string): TransportError {
     const path = url.split('?', 1)[0]!.replace(/(.)\/$/, '$1');
     const known = [...this.verbs.values()].filter(({ pattern }) => pattern.test(path));
     const allow = [...new Set(known.flatMap(({ verbs }) => [...verbs]))].toSorted().join(', ');
     if (allow !== '') {
-      return new DomainError('MethodNotAllowed', `this path does not take ${verb}; it takes ${allow}`, { allow });
+      return new TransportError('MethodNotAllowed', `this path does not take ${verb}; it takes ${allow}`, { allow });
     }
     const [, elsewhere] = ELSEWHERE.find(([at]) => at.test(path))!;
-    return new DomainError('MethodNotFound', `there is nothing at this path; ${elsewhere}`, { method: verb });
+    return new TransportError('MethodNotFound', `there is nothing at this path; ${elsewhere}`, { method: verb });
   }
 }
 

@@ -1,7 +1,8 @@
-import type { DomainError, DomainErrorKind, JsonObject } from '@app/domain';
+import type { JsonObject } from '@app/domain';
+import type { RequestError, RequestErrorKind } from '../transport/transport-error.js';
 
 /** HTTP statuses of the simple REST; the body is always `{"error": "…"}`. */
-const STATUS: Record<DomainErrorKind, number> = {
+const STATUS: Record<RequestErrorKind, number> = {
   TaskNotFound: 404,
   TaskNotCancelable: 409,
   TaskEnded: 409,
@@ -9,7 +10,6 @@ const STATUS: Record<DomainErrorKind, number> = {
   ContentTypeNotSupported: 400,
   UnsupportedOperation: 400,
   PushNotificationNotSupported: 400,
-  ExtendedCardNotConfigured: 400,
   ExtensionSupportRequired: 400,
   VersionNotSupported: 400,
   InvalidAgentResponse: 502,
@@ -29,7 +29,7 @@ const STATUS: Record<DomainErrorKind, number> = {
 };
 
 /** A missing task is exactly `{"error":"task not found"}`, whatever was found out on the way. */
-export function httpError(error: DomainError): { status: number; body: JsonObject } {
+export function httpError(error: RequestError): { status: number; body: JsonObject } {
   const message = error.kind === 'TaskNotFound' ? 'task not found' : error.message;
   return { status: STATUS[error.kind], body: { error: message } };
 }

@@ -1,6 +1,7 @@
-import type { DomainError, DomainErrorKind, JsonObject } from '@app/domain';
+import type { JsonObject } from '@app/domain';
 import { errorDetails } from '../transport/error-details.js';
 import type { RpcError } from '../transport/json-rpc.js';
+import type { RequestError, RequestErrorKind } from '../transport/transport-error.js';
 
 interface Row {
   /** JSON-RPC `error.code`, in both bindings. */
@@ -16,7 +17,7 @@ const row = (code: number, http: number, reason: string): Row => ({ code, http, 
  * How A2A v0.3 says each refusal (its section 8). Where it lacks an error that v1.0 has, the code of v1.0 stands: it means nothing
  * else there.
  */
-const ERRORS: Record<DomainErrorKind, Row> = {
+const ERRORS: Record<RequestErrorKind, Row> = {
   TaskNotFound: row(-32001, 404, 'TASK_NOT_FOUND'),
   TaskNotCancelable: row(-32002, 400, 'TASK_NOT_CANCELABLE'),
   // Section 7.1 calls a message to an ended task an error and names none; its SDKs gave invalid params.
@@ -25,7 +26,6 @@ const ERRORS: Record<DomainErrorKind, Row> = {
   ContentTypeNotSupported: row(-32005, 400, 'CONTENT_TYPE_NOT_SUPPORTED'),
   UnsupportedOperation: row(-32004, 400, 'UNSUPPORTED_OPERATION'),
   PushNotificationNotSupported: row(-32003, 400, 'PUSH_NOTIFICATION_NOT_SUPPORTED'),
-  ExtendedCardNotConfigured: row(-32007, 400, 'AUTHENTICATED_EXTENDED_CARD_NOT_CONFIGURED'),
   ExtensionSupportRequired: row(-32008, 400, 'EXTENSION_SUPPORT_REQUIRED'),
   VersionNotSupported: row(-32009, 400, 'VERSION_NOT_SUPPORTED'),
   InvalidAgentResponse: row(-32006, 500, 'INVALID_AGENT_RESPONSE'),
@@ -44,12 +44,12 @@ const ERRORS: Record<DomainErrorKind, Row> = {
   Internal: row(-32603, 500, 'INTERNAL'),
 };
 
-export function rpcError(error: DomainError): RpcError {
+export function rpcError(error: RequestError): RpcError {
   const { code, reason } = ERRORS[error.kind];
   return { code, message: error.message, data: errorDetails(error, reason) };
 }
 
 /** v0.3's HTTP+JSON binding has no error shape of its own; its SDKs send the JSON-RPC error object. */
-export function httpError(error: DomainError): { status: number; body: JsonObject } {
+export function httpError(error: RequestError): { status: number; body: JsonObject } {
   return { status: ERRORS[error.kind].http, body: { ...rpcError(error) } };
 }

@@ -1,6 +1,7 @@
-import type { DomainError, DomainErrorKind, JsonObject } from '@app/domain';
+import type { JsonObject } from '@app/domain';
 import { errorDetails } from '../transport/error-details.js';
 import type { RpcError } from '../transport/json-rpc.js';
+import type { RequestError, RequestErrorKind } from '../transport/transport-error.js';
 
 interface Row {
   /** JSON-RPC `error.code`. */
@@ -19,7 +20,7 @@ const row = (code: number, http: number, status: string, reason: string): Row =>
  * quotas have no code of A2A's: the spec leaves a custom one to authentication and gives overload as an internal error
  * (section 3.3.2), so the former stand outside the range that JSON-RPC reserves.
  */
-const ERRORS: Record<DomainErrorKind, Row> = {
+const ERRORS: Record<RequestErrorKind, Row> = {
   TaskNotFound: row(-32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'),
   TaskNotCancelable: row(-32002, 400, 'FAILED_PRECONDITION', 'TASK_NOT_CANCELABLE'),
   TaskEnded: row(-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'),
@@ -27,7 +28,6 @@ const ERRORS: Record<DomainErrorKind, Row> = {
   ContentTypeNotSupported: row(-32005, 400, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'),
   UnsupportedOperation: row(-32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'),
   PushNotificationNotSupported: row(-32003, 400, 'FAILED_PRECONDITION', 'PUSH_NOTIFICATION_NOT_SUPPORTED'),
-  ExtendedCardNotConfigured: row(-32007, 400, 'FAILED_PRECONDITION', 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'),
   ExtensionSupportRequired: row(-32008, 400, 'FAILED_PRECONDITION', 'EXTENSION_SUPPORT_REQUIRED'),
   VersionNotSupported: row(-32009, 400, 'FAILED_PRECONDITION', 'VERSION_NOT_SUPPORTED'),
   InvalidAgentResponse: row(-32006, 500, 'INTERNAL', 'INVALID_AGENT_RESPONSE'),
@@ -46,13 +46,13 @@ const ERRORS: Record<DomainErrorKind, Row> = {
   Internal: row(-32603, 500, 'INTERNAL', 'INTERNAL'),
 };
 
-export function rpcError(error: DomainError): RpcError {
+export function rpcError(error: RequestError): RpcError {
   const { code, reason } = ERRORS[error.kind];
   return { code, message: error.message, data: errorDetails(error, reason) };
 }
 
 /** `google.rpc.Status` in its HTTP/JSON form (A2A v1.0 section 11.6). */
-export function httpError(error: DomainError): { status: number; body: JsonObject } {
+export function httpError(error: RequestError): { status: number; body: JsonObject } {
   const { http, status, reason } = ERRORS[error.kind];
   const details = errorDetails(error, reason);
   return { status: http, body: { error: { code: http, status, message: error.message, details } } };
