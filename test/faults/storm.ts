@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Database, EventLog, ServerSecret } from '@app/storage';
+import { EventLog } from '@app/event-log';
+import { Database, ServerSecret } from '@app/storage';
 import { SECRET } from '../support/processes/start-server.js';
 import { checkThroughApi } from './checks/api-check.js';
 import { faultsOf, inject } from './faults.js';
@@ -77,7 +78,7 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
     const secret = new ServerSecret(SECRET);
     await database.claimState(secret);
     const log = new EventLog(database, secret);
-    const record = await readRecord(database, log, leases.overdue);
+    const record = await readRecord(database, secret, leases.overdue);
     const told = await checkWebhooks(database, record.tasks, fleet.webhook.reports<WebhookReport>());
     const remoteReports = fleet.remoteWorkers.flatMap((worker) => worker.reports<RemoteReport>());
     const violations = [
@@ -87,7 +88,7 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
       ...checkRemoteWorkers(record.tasks, remoteReports),
       ...(await checkTexts(log, record.tasks)),
       ...told.violations,
-      ...(await checkDerived(database, log)),
+      ...(await checkDerived(database, secret)),
       ...(await fleet.stop()),
     ];
     for (const { proxy } of fleet.members) {

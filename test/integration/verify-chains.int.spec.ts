@@ -1,13 +1,7 @@
-import {
-  countEvents,
-  Database,
-  EventLog,
-  ServerSecret,
-  type StreamBreak,
-  TaskWakeups,
-  verifyChains,
-} from '@app/storage';
-import { freshCommandId, TaskStreams } from '@app/tasks';
+import { countEvents, type StreamBreak, verifyChains } from '@app/audit';
+import { EventLog } from '@app/event-log';
+import { Database, ServerSecret, TaskWakeups } from '@app/storage';
+import { newInternalCommandId, TaskWriter } from '@app/tasks';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { aMessage, CLAIM, SUBMIT } from '../support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
@@ -20,7 +14,7 @@ beforeEach(async () => {
   database = new Database(testDatabase.url);
   const secret = new ServerSecret('the secret of a test');
   await database.claimState(secret);
-  const streams = new TaskStreams(new EventLog(database, secret), new TaskWakeups(database), 60_000);
+  const streams = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), 60_000);
   for (const tenantId of ['acme', 'other']) {
     for (const taskId of ['task-1', 'task-2', 'task-3']) {
       const envelope = {
@@ -30,11 +24,11 @@ beforeEach(async () => {
         fingerprint: Buffer.alloc(32),
       } as const;
       await streams.apply(
-        { ...envelope, commandId: freshCommandId('message'), receipt: { subject: 'alice', messageId: taskId } },
+        { ...envelope, commandId: newInternalCommandId('message'), receipt: { subject: 'alice', messageId: taskId } },
         { ...SUBMIT, message: aMessage(taskId) },
         null,
       );
-      await streams.apply({ ...envelope, commandId: freshCommandId('claim') }, { type: 'ClaimRun', claim: CLAIM });
+      await streams.apply({ ...envelope, commandId: newInternalCommandId('claim') }, { type: 'ClaimRun', claim: CLAIM });
     }
   }
   await streams.wakeups.close();

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AuditTrail } from '@app/access';
+import { AuditLog } from '@app/access';
 import type { Message, Principal, RecordedEvent, RetryPolicy, TaskState, TaskView } from '@app/domain';
 import { type Agent, Agents, LeaseReaper, RemoteRuns, RunQueue, Worker } from '@app/execution';
-import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import { EventLog } from '@app/event-log';
+import { Database, EventDecoder, ServerSecret, TaskWakeups } from '@app/storage';
 import {
   Admission,
   AccessRecord,
@@ -22,7 +23,7 @@ import {
   SendMessageHandler,
   type SendMessageRequest,
   TaskReader,
-  TaskStreams,
+  TaskWriter,
 } from '@app/tasks';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from './database/test-database.js';
@@ -59,8 +60,9 @@ export class Replica {
   readonly errors: unknown[] = [];
   readonly database: Database;
   readonly log: EventLog;
+  readonly decoder: EventDecoder;
   readonly wakeups: TaskWakeups;
-  readonly streams: TaskStreams;
+  readonly streams: TaskWriter;
   readonly reader: TaskReader;
   readonly queue: RunQueue;
   readonly worker: Worker;
@@ -79,17 +81,18 @@ export class Replica {
     const onError = (error: unknown) => void this.errors.push(error);
     this.secret = new ServerSecret(SECRET);
     this.database = new Database(url, { maxConnections: 8 });
-    this.log = new EventLog(this.database, this.secret);
+    this.decoder = new EventDecoder(this.secret);
+    this.log = new EventLog(this.database, this.secret, this.decoder);
     this.wakeups = new TaskWakeups(this.database);
-    this.streams = new TaskStreams(this.log, this.wakeups, leaseMs, options.now);
-    this.reader = new TaskReader(this.log);
-    this.queue = new RunQueue(this.log, options.runningPerTenant);
-    const { streams, reader, secret, queue } = this;
-    this.worker = new Worker({ streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
-    this.reaper = new LeaseReaper(streams, queue, (name) => agents.retryOf(name), onError, options.reapMs ?? 3_600_000);
+    this.streams = new TaskWriter(this.log, this.wakeups, leaseMs, options.now);
+    this.reader = new TaskReader(this.database, this.decoder, this.log);
+    this.queue = new RunQueue(this.database, this.decoder, options.runningPerTenant);
+    const { database, decoder, streams, reader, secret, queue } = this;
+    this.worker = new Worker({ database, streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
+    this.reaper = new LeaseReaper(database, streams, queue, (name) => agents.retryOf(name), onError, options.reapMs ?? 3_600_000);
     // Polls for nobody, so that only wake-ups end a wait.
-    this.remote = new RemoteRuns(streams, reader, queue, agents, secret, leaseMs, 3_600_000);
-    const access = new AccessRecord(new AuditTrail(this.database));
+    this.remote = new RemoteRuns(database, decoder, streams, reader, queue, agents, secret, leaseMs, 3_600_000);
+    const access = new AccessRecord(new AuditLog(this.database));
     this.sendHandler = new SendMessageHandler(
       streams,
       reader,
@@ -100,10 +103,10 @@ export class Replica {
       new PushPolicy(true, true),
     );
     const policy = options.cancel ?? new CancelPolicy('fence', 5_000);
-    this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret, agents);
+    this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret, agents, database);
     this.resumeHandler = new ResumeTaskHandler(streams, reader, access, secret);
     this.getHandler = new GetTaskHandler(reader, access);
-    this.listHandler = new ListTasksHandler(this.log, reader, new PageTokens(secret));
+    this.listHandler = new ListTasksHandler(database, reader, new PageTokens(secret));
   }
 
   async open(): Promise<this> {
@@ -126,7 +129,7 @@ export class Replica {
 
   send(principal: Principal, message: Message | string, request: Partial<SendMessageRequest> = {}) {
     const said = typeof message === 'string' ? aMessage(message) : message;
-    return this.sendHandler.execute(new SendMessage(principal, { message: said, answered: false, ...request }));
+    return this.sendHandler.execute(new SendMessage(principal, { message: said, acknowledged: false, ...request }));
   }
 
   /** A blocking send: the task at its outcome. */
@@ -146,7 +149,7 @@ export class Replica {
     message: Message | string,
     request: Partial<SendMessageRequest> = {},
   ): Promise<string> {
-    const { taskId, follower } = await this.send(principal, message, { answered: true, ...request });
+    const { taskId, follower } = await this.send(principal, message, { acknowledged: true, ...request });
     follower.close();
     return taskId;
   }

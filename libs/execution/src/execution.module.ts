@@ -1,5 +1,5 @@
-import { EventLog, ServerSecret } from '@app/storage';
-import { AgentDirectory, RunSlots, TaskReader, TaskStreams } from '@app/tasks';
+import { Database, EventDecoder, ServerSecret } from '@app/storage';
+import { AgentDirectory, RunSlots, TaskReader, TaskWriter } from '@app/tasks';
 import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Agents } from './agents/agents.js';
 import { LeaseReaper } from './queue/lease-reaper.js';
@@ -35,27 +35,39 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
         { provide: AgentDirectory, useValue: agents },
         {
           provide: RunQueue,
-          inject: [EventLog],
-          useFactory: (log: EventLog) => new RunQueue(log, options.runningPerTenant),
+          inject: [Database, EventDecoder],
+          useFactory: (database: Database, decoder: EventDecoder) =>
+            new RunQueue(database, decoder, options.runningPerTenant),
         },
         {
           provide: Worker,
-          inject: [TaskStreams, TaskReader, ServerSecret, RunQueue],
-          useFactory: (streams: TaskStreams, reader: TaskReader, secret: ServerSecret, queue: RunQueue) =>
-            new Worker({ streams, reader, secret, onError }, queue, agents, options),
+          inject: [Database, TaskWriter, TaskReader, ServerSecret, RunQueue],
+          useFactory: (
+            database: Database,
+            streams: TaskWriter,
+            reader: TaskReader,
+            secret: ServerSecret,
+            queue: RunQueue,
+          ) => new Worker({ database, streams, reader, secret, onError }, queue, agents, options),
         },
         { provide: RunSlots, useExisting: Worker },
         {
           provide: RemoteRuns,
-          inject: [TaskStreams, TaskReader, RunQueue, ServerSecret],
-          useFactory: (streams: TaskStreams, reader: TaskReader, queue: RunQueue, secret: ServerSecret) =>
-            new RemoteRuns(streams, reader, queue, agents, secret, options.leaseMs),
+          inject: [Database, EventDecoder, TaskWriter, TaskReader, RunQueue, ServerSecret],
+          useFactory: (
+            database: Database,
+            decoder: EventDecoder,
+            streams: TaskWriter,
+            reader: TaskReader,
+            queue: RunQueue,
+            secret: ServerSecret,
+          ) => new RemoteRuns(database, decoder, streams, reader, queue, agents, secret, options.leaseMs),
         },
         {
           provide: LeaseReaper,
-          inject: [TaskStreams, RunQueue],
-          useFactory: (streams: TaskStreams, queue: RunQueue) =>
-            new LeaseReaper(streams, queue, (agent) => agents.retryOf(agent), onError),
+          inject: [Database, TaskWriter, RunQueue],
+          useFactory: (database: Database, streams: TaskWriter, queue: RunQueue) =>
+            new LeaseReaper(database, streams, queue, (agent) => agents.retryOf(agent), onError),
         },
       ],
       exports: [AgentDirectory, Agents, RemoteRuns, RunSlots, Worker],

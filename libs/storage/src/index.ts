@@ -1,11 +1,7 @@
-export * from './event-log/append.js';
-export * from './event-log/chain-verifier.js';
 export { ContentCipher, type TaskKey } from './crypto/content-cipher.js';
+export * from './crypto/event-decoder.js';
 export * from './data-directory.js';
 export * from './postgres/database.js';
-export * from './event-log/event-log.js';
-export * from './event-log/feed.js';
-export * from './event-log/hash-chain.js';
 export * from './postgres/migrate.js';
 export * from './postgres/open-storage.js';
 export * from './postgres/schema.js';
@@ -15,4 +11,3 @@ export * from './wakeups/task-wakeups.js';
 export * from './storage.module.js';
 export * from './postgres/sql-state.js';
 export * from './crypto/webhook-cipher.js';
-export * from './event-log/verify-chains.js';

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Database } from './postgres/database.js';
-import { EventLog } from './event-log/event-log.js';
+import { EventDecoder } from './crypto/event-decoder.js';
+import { WebhookCipher } from './crypto/webhook-cipher.js';
 import type { Storage } from './postgres/open-storage.js';
 import { ServerSecret } from './crypto/server-secret.js';
 import { TaskWakeups } from './wakeups/task-wakeups.js';
@@ -12,7 +13,8 @@ export class StorageModule {
     const providers = [
       { provide: Database, useValue: storage.database },
       { provide: ServerSecret, useValue: storage.secret },
-      { provide: EventLog, useValue: storage.log },
+      { provide: EventDecoder, useValue: new EventDecoder(storage.secret) },
+      { provide: WebhookCipher, useValue: new WebhookCipher(storage.secret) },
       { provide: TaskWakeups, useValue: storage.wakeups },
     ];
     return { module: StorageModule, global: true, providers, exports: providers };

@@ -4,14 +4,14 @@ import {
   hasOutcome,
   invalidField,
   isTerminal,
-  mayReply,
+  canStillReply,
   type Principal,
   type RecordedEvent,
   taskNotFound,
   type TaskState,
   type TaskView,
 } from '@app/domain';
-import { EventLog, TaskWakeups } from '@app/storage';
+import { TaskWakeups } from '@app/storage';
 import { followTask, isThere, TaskReader, type TaskRow } from '@app/tasks';
 import { type StreamUpdate, updatesOf } from '@app/wire';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
@@ -55,7 +55,6 @@ export class SubscribeToTask extends Query<TaskStream> {
 @QueryHandler(SubscribeToTask)
 export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
   constructor(
-    private readonly log: EventLog,
     private readonly wakeups: TaskWakeups,
     private readonly reader: TaskReader,
   ) {}
@@ -73,7 +72,7 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
         status: row.state.status,
       });
     }
-    const state = from === null ? row.state : ((await this.log.stateAt(tenantId, taskId, from)) ?? row.state);
+    const state = from === null ? row.state : ((await this.reader.stateAt(tenantId, taskId, from)) ?? row.state);
     return this.streamFrom(tenantId, { ...row, state }, options);
   }
 
@@ -109,17 +108,17 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
       const view = known ?? (await this.reader.views(tenantId, [start], { artifacts: true, ...bound }))[0];
       return { id: start.state.version, update: { type: 'task', view: view!, ...bound } };
     };
-    let held: RecordedEvent[] | null = mayReply(state) ? [] : null;
+    let held: RecordedEvent[] | null = canStillReply(state) ? [] : null;
     if (held === null) {
       yield await snapshot();
       if (over()) return;
     }
     const after = { tenantId, taskId, after: state.version };
-    for await (const events of followTask({ log: this.log, wakeups: this.wakeups }, after, signal)) {
+    for await (const events of followTask({ reader: this.reader, wakeups: this.wakeups }, after, signal)) {
       for (const event of events) {
         if (held !== null) {
           // Events that settle nothing wait with the snapshot: if a bare reply comes, they were never sent.
-          if (event.type !== 'ReplySent' && mayReply(evolve(stateAfter(state, held), event, event))) {
+          if (event.type !== 'ReplySent' && canStillReply(evolve(stateAfter(state, held), event, event))) {
             held.push(event);
             continue;
           }

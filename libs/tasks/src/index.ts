@@ -14,7 +14,7 @@ export * from './commands/send-message.command.js';
 export * from './following/follow-task.js';
 export * from './following/task-follower.js';
 export * from './queries/task-reader.js';
-export * from './commands/task-streams.js';
+export * from './commands/task-writer.js';
 export * from './projections/task.projector.js';
 export * from './tasks.module.js';
 export * from './history/read-history.queries.js';

@@ -1,4 +1,5 @@
-import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import { EventLog } from '@app/event-log';
+import { Database, EventDecoder, ServerSecret, TaskWakeups } from '@app/storage';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
 import { Admission, type AdmissionLimits } from './commands/admission.js';
@@ -14,7 +15,7 @@ import { READ_HISTORY_HANDLERS } from './history/read-history.queries.js';
 import { ResumeTaskHandler } from './commands/resume-task.command.js';
 import { SendMessageHandler } from './commands/send-message.command.js';
 import { TaskReader } from './queries/task-reader.js';
-import { TaskStreams } from './commands/task-streams.js';
+import { TaskWriter } from './commands/task-writer.js';
 
 export interface TasksOptions {
   readonly leaseMs: number;
@@ -30,17 +31,29 @@ export class TasksModule {
   static with(options: TasksOptions): DynamicModule {
     const services = [
       {
-        provide: TaskStreams,
+        provide: TaskWriter,
         inject: [EventLog, TaskWakeups],
-        useFactory: (log: EventLog, wakeups: TaskWakeups) => new TaskStreams(log, wakeups, options.leaseMs),
+        useFactory: (log: EventLog, wakeups: TaskWakeups) => new TaskWriter(log, wakeups, options.leaseMs),
       },
-      { provide: TaskReader, inject: [EventLog], useFactory: (log: EventLog) => new TaskReader(log) },
+      {
+        provide: TaskReader,
+        inject: [Database, EventDecoder, EventLog],
+        useFactory: (database: Database, decoder: EventDecoder, log: EventLog) =>
+          new TaskReader(database, decoder, log),
+      },
     ];
     return {
       module: TasksModule,
       global: true,
       imports: [CqrsModule.forRoot()],
       providers: [
+        // Not exported: nothing outside this library reads or appends events by itself.
+        {
+          provide: EventLog,
+          inject: [Database, ServerSecret, EventDecoder],
+          useFactory: (database: Database, secret: ServerSecret, decoder: EventDecoder) =>
+            new EventLog(database, secret, decoder),
+        },
         ...services,
         { provide: PageTokens, inject: [ServerSecret], useFactory: (secret: ServerSecret) => new PageTokens(secret) },
         { provide: CancelPolicy, useValue: options.cancel },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EventLog, WebhookTarget } from '@app/storage';
+import { type Database, EventDecoder, type ServerSecret, WebhookCipher, type WebhookTarget } from '@app/storage';
 import { CLAIM_PUSHES, FIND_PUSHES, RETRY_DEAD_PUSHES, SETTLE_PUSH, TASK_PUSHES } from './webhook-outbox.statements.js';
 
 export type PushState = 'pending' | 'delivered' | 'dead';
@@ -74,7 +74,16 @@ interface ClaimRow {
 
 /** The deliveries that wait, and what became of the others. Leases and waits are kept by the database's clock alone. */
 export class PushOutbox {
-  constructor(private readonly log: EventLog) {}
+  constructor(
+    private readonly database: Database,
+    private readonly decoder: EventDecoder,
+    private readonly cipher: WebhookCipher,
+  ) {}
+
+  /** Creates it outside of Nest. */
+  static over({ database, secret }: { readonly database: Database; readonly secret: ServerSecret }) {
+    return new PushOutbox(database, new EventDecoder(secret), new WebhookCipher(secret));
+  }
 
   async claim(
     full: { readonly origins: readonly string[]; readonly urls: readonly string[] },
@@ -83,7 +92,7 @@ export class PushOutbox {
   ): Promise<PushClaim[]> {
     const lease = randomUUID();
     const keys = (names: readonly string[]) => names.map((name) => Buffer.from(name, 'hex'));
-    const rows = await this.log.database.run<ClaimRow>(CLAIM_PUSHES, [
+    const rows = await this.database.run<ClaimRow>(CLAIM_PUSHES, [
       keys(full.origins),
       keys(full.urls),
       limit,
@@ -92,13 +101,13 @@ export class PushOutbox {
     ]);
     return rows.map((row) => {
       const { tenant_id: tenantId, task_id: taskId, config_id: configId, version, attempts } = row;
-      const key = this.log.unwrap(tenantId, taskId, row.wrapped_key);
+      const key = this.decoder.unwrap(tenantId, taskId, row.wrapped_key);
       return {
         tenantId,
         taskId,
         configId,
         protocolVersion: row.protocol_version,
-        target: key === null ? null : this.log.webhooks.open(row.sealed_target, key, { tenantId, taskId, configId }),
+        target: key === null ? null : this.cipher.open(row.sealed_target, key, { tenantId, taskId, configId }),
         origin: row.origin_key.toString('hex'),
         url: row.url_key.toString('hex'),
         lease,
@@ -126,7 +135,7 @@ export class PushOutbox {
   }
 
   async ofTask(tenantId: string, taskId: string, after: number, versions: number): Promise<PushDelivery[]> {
-    return (await this.log.database.run<DeliveryRow>(TASK_PUSHES, [tenantId, taskId, after, versions])).map(deliveryOf);
+    return (await this.database.run<DeliveryRow>(TASK_PUSHES, [tenantId, taskId, after, versions])).map(deliveryOf);
   }
 
   /** Deliveries of the whole database, newest first: for operators. */
@@ -135,7 +144,7 @@ export class PushOutbox {
     limit: number,
   ): Promise<PushDelivery[]> {
     const { tenantId = null, taskId = null, states } = filter;
-    return (await this.log.database.run<DeliveryRow>(FIND_PUSHES, [tenantId, taskId, states, limit])).map(deliveryOf);
+    return (await this.database.run<DeliveryRow>(FIND_PUSHES, [tenantId, taskId, states, limit])).map(deliveryOf);
   }
 
   /** Has dead deliveries sent once more, even where later ones have arrived since. Gives them. */
@@ -145,12 +154,12 @@ export class PushOutbox {
     readonly configId?: string;
   }): Promise<PushDelivery[]> {
     const { tenantId = null, taskId = null, configId = null } = which;
-    return (await this.log.database.run<DeliveryRow>(RETRY_DEAD_PUSHES, [tenantId, taskId, configId])).map(deliveryOf);
+    return (await this.database.run<DeliveryRow>(RETRY_DEAD_PUSHES, [tenantId, taskId, configId])).map(deliveryOf);
   }
 
   private async settled({ tenantId, taskId, configId, lease }: PushClaim, values: unknown[]): Promise<DuePush | null> {
     const all = [tenantId, taskId, configId, lease, ...values];
-    return (await this.log.database.run<DuePush>(SETTLE_PUSH, all))[0] ?? null;
+    return (await this.database.run<DuePush>(SETTLE_PUSH, all))[0] ?? null;
   }
 }
 

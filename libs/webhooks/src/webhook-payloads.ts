@@ -1,5 +1,4 @@
 import { evolve, type Message, type RecordedEvent, type TaskState } from '@app/domain';
-import type { EventLog } from '@app/storage';
 import type { TaskReader } from '@app/tasks';
 import { type A2aCodec, type StreamUpdate, updatesOf } from '@app/wire';
 
@@ -18,16 +17,13 @@ interface Task {
 export class PushUpdates {
   private readonly states = new Map<string, TaskState>();
 
-  constructor(
-    private readonly log: EventLog,
-    private readonly reader: TaskReader,
-  ) {}
+  constructor(private readonly reader: TaskReader) {}
 
   /** The update of one version; null when there is nothing left to tell: its content was erased or cannot be read. */
-  async at(task: Task, version: number, tells: A2aCodec['webhook']['tells']): Promise<StreamUpdate | null> {
+  async at(task: Task, version: number, tells: A2aCodec['webhook']['payload']): Promise<StreamUpdate | null> {
     const { tenantId, taskId } = task;
     const before = await this.stateBefore(task, version);
-    const [event] = await this.log.read(tenantId, taskId, version - 1, 1);
+    const [event] = await this.reader.events(tenantId, taskId, version - 1, 1);
     if (event === undefined || event.missing !== undefined) return null;
     const after = evolve(before, event, event);
     this.keep(task, after);
@@ -54,7 +50,7 @@ export class PushUpdates {
   private async statusMessageOf({ tenantId, taskId }: Task, event: RecordedEvent, { statusMessage }: TaskState) {
     if (statusMessage === null) return undefined;
     if (statusMessage === event.version) return event.content?.message;
-    const [said] = await this.log.read(tenantId, taskId, statusMessage - 1, 1);
+    const [said] = await this.reader.events(tenantId, taskId, statusMessage - 1, 1);
     return said?.content?.message satisfies Message | undefined;
   }
 
@@ -62,7 +58,7 @@ export class PushUpdates {
     if (version === 1) return null;
     const kept = this.states.get(keyOf(task));
     const from = kept !== undefined && kept.version < version ? kept : null;
-    return this.log.stateAt(task.tenantId, task.taskId, version - 1, from);
+    return this.reader.stateAt(task.tenantId, task.taskId, version - 1, from);
   }
 
   private keep(task: Task, state: TaskState): void {

@@ -1,4 +1,4 @@
-import { EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import { Database, EventDecoder, ServerSecret, TaskWakeups, WebhookCipher } from '@app/storage';
 import { PushPolicy, TaskReader } from '@app/tasks';
 import type { A2aCodec, ProtocolVersion } from '@app/wire';
 import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
@@ -31,15 +31,19 @@ export class PushModule implements OnApplicationBootstrap, OnModuleDestroy {
       module: PushModule,
       global: true,
       providers: [
-        { provide: PushOutbox, inject: [EventLog], useFactory: (log: EventLog) => new PushOutbox(log) },
+        {
+          provide: PushOutbox,
+          inject: [Database, EventDecoder, WebhookCipher],
+          useFactory: (database: Database, decoder: EventDecoder, cipher: WebhookCipher) =>
+            new PushOutbox(database, decoder, cipher),
+        },
         { provide: PushSigner, inject: [ServerSecret], useFactory: (secret: ServerSecret) => new PushSigner(secret) },
         {
           provide: PushSender,
-          inject: [PushOutbox, PushSigner, EventLog, TaskReader, TaskWakeups, PushPolicy],
+          inject: [PushOutbox, PushSigner, TaskReader, TaskWakeups, PushPolicy],
           useFactory: (
             outbox: PushOutbox,
             signer: PushSigner,
-            log: EventLog,
             reader: TaskReader,
             wakeups: TaskWakeups,
             policy: PushPolicy,
@@ -48,7 +52,7 @@ export class PushModule implements OnApplicationBootstrap, OnModuleDestroy {
               {
                 outbox,
                 signer,
-                updates: new PushUpdates(log, reader),
+                updates: new PushUpdates(reader),
                 client: new WebhookClient(policy, timeoutMs),
                 codecFor,
                 wakeups,

@@ -1,5 +1,6 @@
 import { activeRun, evolve, isInterrupted, isTerminal, type RecordedEvent, type TaskState } from '@app/domain';
-import { type Database, type EventLog, type StoredEvent, verifyChains } from '@app/storage';
+import { verifyChains } from '@app/audit';
+import { type Database, EventDecoder, type ServerSecret, type StoredEvent } from '@app/storage';
 import { Projections } from '@app/tasks';
 import { updatesOf } from '@app/wire';
 import { LEASE_MS } from '../fleet/fleet.js';
@@ -14,15 +15,16 @@ export interface Told {
 }
 
 /** What the log says of every task, and what is wrong with it taken by itself. */
-export async function readRecord(database: Database, log: EventLog, overdue: ReadonlyMap<string, number>) {
+export async function readRecord(database: Database, secret: ServerSecret, overdue: ReadonlyMap<string, number>) {
   const { rows } = await database.pool.query<StoredEvent>(
     'select e.*, e.facts::text as facts from event e order by tenant_id, task_id, version',
   );
+  const decoder = new EventDecoder(secret);
   const tasks = new Map<string, Told>();
   const violations: string[] = [];
   for (const stream of grouped(rows, ({ task_id: task }) => task).values()) {
     const { tenant_id: tenantId, task_id: taskId } = stream[0]!;
-    const events = stream.map((stored) => log.open({ ...stored, content: null }, null));
+    const events = stream.map((stored) => decoder.decode({ ...stored, content: null }, null));
     violations.push(...commandsOf(stream), ...historyOf(taskId, events, overdue));
     const state = events.reduce<TaskState | null>((before, event) => evolve(before, event, event), null)!;
     tasks.set(taskId, { tenantId, events, state });
@@ -31,9 +33,9 @@ export async function readRecord(database: Database, log: EventLog, overdue: Rea
 }
 
 /** Read models against a fresh projection, and hash chains against the stored bytes. */
-export async function checkDerived(database: Database, log: EventLog): Promise<string[]> {
+export async function checkDerived(database: Database, secret: ServerSecret): Promise<string[]> {
   const violations: string[] = [];
-  const projections = new Projections(log, LEASE_MS);
+  const projections = Projections.over({ database, secret }, LEASE_MS);
   for await (const task of projections.tasks()) {
     for (const { table, key, kind, columns } of await projections.check(task)) {
       violations.push(`the row ${key} in ${table} of ${task.taskId} is ${kind} ${columns.join(', ')}`);

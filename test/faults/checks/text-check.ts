@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '@app/domain';
-import type { EventLog } from '@app/storage';
+import type { EventLog } from '@app/event-log';
 import type { Told } from './record-check.js';
 
 const AT_A_TIME = 4;

@@ -1,10 +1,10 @@
-import { countEvents, type StreamBreak, verifyChains } from '@app/storage';
+import { countEvents, type StreamBreak, verifyChains } from '@app/audit';
 import { Command } from 'commander';
 import { withConnection } from '../session/database-session.js';
-import { NotWell } from '../exit.js';
+import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
 import { Progress } from '../output/progress.js';
-import { harmless, print } from '../output/terminal.js';
+import { sanitizeForTerminal, print } from '../output/terminal.js';
 
 interface VerifyOptions extends OutputOptions {
   readonly tenant?: string;
@@ -62,9 +62,9 @@ async function verify(options: VerifyOptions): Promise<void> {
     throw new Error(`there is no task of tenant ${options.tenant}`);
   const verdict = breaks === 0 ? 'Every chain is whole' : `${breaks} ${breaks === 1 ? 'break' : 'breaks'}`;
   print(options, result, [`${verdict}: ${tasks} tasks, ${events} events.`]);
-  if (breaks > 0) throw new NotWell();
+  if (breaks > 0) throw new CheckFailed();
 }
 
 function describe({ tenantId, taskId, version, reason }: StreamBreak): string {
-  return `BROKEN  task ${harmless(taskId)} of tenant ${harmless(tenantId)}, version ${version}: ${MEANING[reason]}`;
+  return `BROKEN  task ${sanitizeForTerminal(taskId)} of tenant ${sanitizeForTerminal(tenantId)}, version ${version}: ${MEANING[reason]}`;
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { AccessModule } from '@app/access';
 import type { Config } from '@app/config';
 import { Agents } from '@app/execution';
-import { type EventLog, type Storage, StorageModule, type TaskWakeups } from '@app/storage';
-import { AgentDirectory, CancelPolicy, NoRunSlots, RunSlots, TasksModule } from '@app/tasks';
+import { type Storage, StorageModule, type TaskWakeups } from '@app/storage';
+import { AgentDirectory, CancelPolicy, NoRunSlots, RunSlots, TaskReader, TasksModule } from '@app/tasks';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
@@ -13,7 +13,7 @@ import { withStorage } from './database-session.js';
 export interface TaskSession {
   readonly commands: CommandBus;
   readonly queries: QueryBus;
-  readonly log: EventLog;
+  readonly reader: TaskReader;
   readonly wakeups: TaskWakeups;
   readonly signal: AbortSignal;
 }
@@ -29,8 +29,8 @@ export async function withTasks<T>(
       logger: false,
       abortOnError: false,
     });
-    const { log, wakeups } = storage;
-    return work({ commands: app.get(CommandBus), queries: app.get(QueryBus), log, wakeups, signal }).finally(() =>
+    const { wakeups } = storage;
+    return work({ commands: app.get(CommandBus), queries: app.get(QueryBus), reader: app.get(TaskReader), wakeups, signal }).finally(() =>
       app.close(),
     );
   });

@@ -1,4 +1,4 @@
-import { Database, EventLog } from '@app/storage';
+import { Database, EventDecoder } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -16,7 +16,7 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  constructor(database: Database, log: EventLog) {
+  constructor(database: Database, decoder: EventDecoder) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     fromCounts({
@@ -24,7 +24,7 @@ export class Metrics {
       help: 'Stored content that could not be shown: a record that someone spoiled',
       label: 'reason',
       registers,
-      counts: () => log.skipped,
+      counts: () => decoder.skipped,
     });
     fromCounts({
       name: 'acta_database_round_trips_total',

@@ -1,5 +1,6 @@
 import { activeRun, type RetryPolicy, retryAt, SYSTEM_ACTOR, type TaskCommand } from '@app/domain';
-import { freshCommand, type TaskStreams } from '@app/tasks';
+import type { Database } from '@app/storage';
+import { newInternalCommand, type TaskWriter } from '@app/tasks';
 import type { LockedTask, RunQueue } from './run-queue.js';
 
 const BATCH = 50;
@@ -13,7 +14,8 @@ export class LeaseReaper {
   private sweeping: Promise<void> | null = null;
 
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly database: Database,
+    private readonly streams: TaskWriter,
     private readonly queue: RunQueue,
     private readonly retryPolicy: (agent: string) => RetryPolicy,
     private readonly onError: (error: unknown) => void,
@@ -76,7 +78,7 @@ export class LeaseReaper {
     /** `now`: by the database's clock, in milliseconds. */
     command: (task: LockedTask, now: number) => TaskCommand | null,
   ): Promise<number> {
-    const { database } = this.streams.log;
+    const { database } = this;
     const done = await database.transaction(async (executor) => {
       const tasks = await this.queue[due](BATCH, executor);
       const now = tasks.length === 0 ? 0 : await database.now(executor);
@@ -85,7 +87,7 @@ export class LeaseReaper {
         const what = command(task, now);
         if (what === null) continue;
         const { tenantId, taskId, head } = task;
-        const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, ...freshCommand(due) };
+        const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, ...newInternalCommand(due) };
         const result = await this.streams.applyLocked(envelope, what, head, executor);
         if (result !== null) appended.push({ task, result });
       }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import type { TaskStreams } from '@app/tasks';
+import type { Database } from '@app/storage';
+import type { TaskWriter } from '@app/tasks';
 import { LeaseReaper } from './lease-reaper.js';
 import type { RunQueue } from './run-queue.js';
 
@@ -13,9 +14,9 @@ it('keeps to one sweep while the database hangs, and waits for it when it is sto
     sweeps += 1;
     return new Promise((resolve) => (answer = () => resolve({ found: 0, appended: [] })));
   };
-  const streams = { log: { database: { transaction } } } as unknown as TaskStreams;
   const reaper = new LeaseReaper(
-    streams,
+    { transaction } as unknown as Database,
+    {} as TaskWriter,
     {} as RunQueue,
     () => ({ attempts: 1, backoffMs: 1 }),
     () => undefined,

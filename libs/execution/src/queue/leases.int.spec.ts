@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainError, type TaskView, textOf } from '@app/domain';
 import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
 import { aMember } from '../../../../test/support/tasks.js';
 
 const alice = aMember('alice');
@@ -39,8 +39,8 @@ describe('a worker that was paused past its lease', () => {
   // F19
   it('writes nothing once another has taken over, and its signal aborts', async () => {
     const paused = await deafWorker();
-    const wake = new Gate();
-    const over = new Gate();
+    const wake = new Latch();
+    const over = new Latch();
     let aborted = false;
     const errors: unknown[] = [];
     agent.on('paused', async (ctx) => {
@@ -75,8 +75,8 @@ describe('a worker that was paused past its lease', () => {
   // F19: the lease has passed, though nobody has taken over yet.
   it('writes nothing after its lease, even before another takes over', async () => {
     const paused = await deafWorker();
-    const wake = new Gate();
-    const over = new Gate();
+    const wake = new Latch();
+    const over = new Latch();
     agent.on('expired', async (ctx) => {
       await wake.opened;
       await expect(ctx.complete('late')).rejects.toMatchObject({ kind: 'Fenced' });
@@ -160,7 +160,7 @@ describe('the reaper', () => {
 
   it('takes nothing from a worker whose heartbeats come', async () => {
     const worker = await acta.replica({ agents: [agent.definition], leaseMs: 1_500 });
-    const gate = new Gate();
+    const gate = new Latch();
     agent.on('long', () => gate.opened);
     const taskId = await worker.submit(alice, 'long');
     await started(taskId);
@@ -177,8 +177,8 @@ describe('the reaper', () => {
 it('a heartbeat that fails once costs no run', async () => {
   const worker = await acta.replica({ agents: [agent.definition], leaseMs: 400 });
   const beat = worker.queue.heartbeat.bind(worker.queue);
-  const failed = new Gate();
-  const renewed = new Gate();
+  const failed = new Latch();
+  const renewed = new Latch();
   worker.queue.heartbeat = () => {
     worker.queue.heartbeat = async (...again) => {
       const beats = await beat(...again);
@@ -200,7 +200,7 @@ it('a heartbeat that fails once costs no run', async () => {
 
 it('a heartbeat that had to wait past the end of its lease renews nothing', async () => {
   const worker = await deafWorker();
-  const gate = new Gate();
+  const gate = new Latch();
   agent.on('held up', () => gate.opened);
   const taskId = await worker.submit(alice, 'held up');
   const { run } = await started(taskId);

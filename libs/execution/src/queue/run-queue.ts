@@ -1,5 +1,5 @@
 import type { TaskState } from '@app/domain';
-import type { EventLog, Executor, NamedStatement, StreamHead } from '@app/storage';
+import type { Database, EventDecoder, Executor, NamedStatement, StreamHead } from '@app/storage';
 
 /** A task whose queue row this transaction holds. */
 export interface LockedTask {
@@ -164,7 +164,8 @@ export class RunQueue {
 
   /** `runningPerTenant`: runs of one tenant at a time, of all workers together; 0: as many as there are workers for. */
   constructor(
-    private readonly log: EventLog,
+    private readonly database: Database,
+    private readonly decoder: EventDecoder,
     private readonly runningPerTenant = 0,
   ) {}
 
@@ -175,7 +176,7 @@ export class RunQueue {
 
   /** Whether anything waits for these agents: cheaper than a claim where nothing does. */
   async hasWaiting(agents: readonly string[]): Promise<boolean> {
-    return (await this.log.database.run(ANY_WAITING, [agents])).length > 0;
+    return (await this.database.run(ANY_WAITING, [agents])).length > 0;
   }
 
   async waiting(agents: readonly string[], limit: number, executor: Executor): Promise<LockedTask[]> {
@@ -193,14 +194,14 @@ export class RunQueue {
   ): Promise<LockedTask[]> {
     const { tenantId, agents, rings } = worker;
     if (!this.limitsTenants) return this.locked(WAITING_FOR, [tenantId, agents, rings, limit], executor);
-    await this.log.database.run(LOCK_TENANT, [tenantId, TENANT_LOCK], executor);
+    await this.database.run(LOCK_TENANT, [tenantId, TENANT_LOCK], executor);
     return this.locked(WAITING_WITHIN, [agents, limit, '', [tenantId], this.runningPerTenant, rings], executor);
   }
 
   private async waitingWithin(agents: readonly string[], limit: number, executor: Executor): Promise<LockedTask[]> {
     const { served, runningPerTenant } = this;
     const values = [agents, limit, served, runningPerTenant, TENANT_LOCK];
-    const rows = await this.log.database.run<{ tenant_id: string }>(LOCK_TENANTS, values, executor);
+    const rows = await this.database.run<{ tenant_id: string }>(LOCK_TENANTS, values, executor);
     if (rows.length === 0) return [];
     const tenants = rows.map((row) => row.tenant_id);
     return this.locked(WAITING_WITHIN, [agents, limit, served, tenants, runningPerTenant, null], executor);
@@ -219,7 +220,7 @@ export class RunQueue {
     runs: readonly { tenantId: string; taskId: string; runId: string }[],
     leaseMs: number,
   ): Promise<{ runId: string; cancel: boolean }[]> {
-    const rows = await this.log.database.run<{ run_id: string; cancel: boolean }>(HEARTBEAT, [
+    const rows = await this.database.run<{ run_id: string; cancel: boolean }>(HEARTBEAT, [
       runs.map((run) => run.tenantId),
       runs.map((run) => run.taskId),
       runs.map((run) => run.runId),
@@ -229,7 +230,7 @@ export class RunQueue {
   }
 
   private async locked(statement: NamedStatement, values: unknown[], executor: Executor): Promise<LockedTask[]> {
-    const { database } = this.log;
+    const { database } = this;
     const rows = await database.run<{ tenant_id: string; task_id: string }>(statement, values, executor);
     if (rows.length === 0) return [];
     const keys = [rows.map((row) => row.tenant_id), rows.map((row) => row.task_id)];
@@ -237,7 +238,7 @@ export class RunQueue {
     return heads.map((row) => ({
       tenantId: row.tenant_id,
       taskId: row.task_id,
-      head: this.log.headOf(row.tenant_id, row.task_id, row),
+      head: this.decoder.headOf(row.tenant_id, row.task_id, row),
     }));
   }
 }

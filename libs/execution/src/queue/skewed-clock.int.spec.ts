@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { CancelPolicy } from '@app/tasks';
 import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
 import { aMember, aWorker } from '../../../../test/support/tasks.js';
 
 const HOUR_MS = 3_600_000;
@@ -16,11 +16,11 @@ agent.on('retries', (ctx) => {
 });
 agent.on('is lost', untilAborted);
 agent.on('hears of it', () => ends.opened);
-let ends: Gate;
+let ends: Latch;
 let acta: Acta;
 beforeEach(async () => {
   acta = await Acta.open();
-  ends = new Gate();
+  ends = new Latch();
 });
 afterEach(async () => {
   jest.restoreAllMocks();

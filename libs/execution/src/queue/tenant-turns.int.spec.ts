@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage, aWorker } from '../../../../test/support/tasks.js';
 
 const alice = aMember('alice');
@@ -58,7 +58,7 @@ describe('a tenant whose queue is full', () => {
     const first = await api.submit(alice, 'task 1');
     await api.cancel(alice, first);
     await api.submit(alice, 'in its place');
-    const gate = new Gate();
+    const gate = new Latch();
     const slow = anAgent(() => gate.opened);
     const worker = await acta.replica({ agents: [slow], concurrency: 1 });
     while ((await queued()) > 2) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -73,7 +73,7 @@ it.each([1, 16])('two thousand tasks that wait delay another tenant’s by a few
   for (let sent = 0; sent < 2_000; sent += 100) {
     await Promise.all(Array.from({ length: 100 }, (_, n) => api.submit(alice, `task ${sent + n}`)));
   }
-  const gate = new Gate();
+  const gate = new Latch();
   const agent = new ScriptedAgent({ name: 'tester' });
   agent.on('the single one', () => gate.open());
   const worker = await acta.replica({ agents: [agent.definition], concurrency: slots });
@@ -123,9 +123,9 @@ describe('a limit of two runs for each tenant', () => {
   });
 
   it('leaves the slots to the other tenants, and goes on when one of its runs ends', async () => {
-    const gates = new Map<string, Gate>();
+    const gates = new Map<string, Latch>();
     const agent = anAgent(async (ctx) => {
-      gates.set(ctx.text, new Gate());
+      gates.set(ctx.text, new Latch());
       await gates.get(ctx.text)!.opened;
     });
     const api = await acta.replica({ concurrency: 0, ...limited });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type ArtifactView, DomainError, isInterrupted, isTerminal, type Message } from '@app/domain';
-import type { RemoteStatus, RemoteTask, RemoteUpdate } from '@app/client';
+import type { UpstreamStatus, UpstreamTaskSnapshot, UpstreamUpdate } from '@app/client';
 import type { AgentContext, Saying } from '../agents/agent.contract.js';
 
 /** What the upstream agent's turn came to. */
-export type UpstreamOutcome = RemoteStatus | { readonly state: 'replied'; readonly message: Message };
+export type UpstreamOutcome = UpstreamStatus | { readonly state: 'replied'; readonly message: Message };
 
 /** Records what happens to an upstream task, as what happens to the task here. */
 export class UpstreamMirror {
@@ -24,7 +24,7 @@ export class UpstreamMirror {
   }
 
   /** A task as a whole: what it has that was not published by this run is published, and replaces what differs. */
-  async task({ artifacts, status }: RemoteTask): Promise<void> {
+  async task({ artifacts, status }: UpstreamTaskSnapshot): Promise<void> {
     await this.artifacts(artifacts, isTerminal(status.state));
     await this.status(status);
   }
@@ -36,7 +36,7 @@ export class UpstreamMirror {
     }
   }
 
-  async chunk({ artifact, append, last }: Extract<RemoteUpdate, { type: 'artifact' }>): Promise<void> {
+  async chunk({ artifact, append, last }: Extract<UpstreamUpdate, { type: 'artifact' }>): Promise<void> {
     const { artifactId } = artifact;
     if (append && !this.published.has(artifactId)) {
       const started = this.before.get(artifactId);
@@ -52,7 +52,7 @@ export class UpstreamMirror {
     await this.publish(artifact, append, last);
   }
 
-  async status(status: RemoteStatus): Promise<void> {
+  async status(status: UpstreamStatus): Promise<void> {
     const { state, message, timestamp } = status;
     const key = JSON.stringify([state, timestamp, message?.messageId]);
     if (key === this.lastStatus) return;

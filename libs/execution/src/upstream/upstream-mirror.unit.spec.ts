@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { RemoteTask } from '@app/client';
+import type { UpstreamTaskSnapshot } from '@app/client';
 import type { ArtifactView } from '@app/domain';
 import type { AgentContext } from '../agents/agent.contract.js';
 import { UpstreamMirror } from './upstream-mirror.js';
@@ -19,7 +19,7 @@ function aMirror() {
 const texts = (...parts: string[]): ArtifactView => ({ artifactId: 'a', parts: parts.map((text) => ({ text })) });
 const chunk = (text: string, append: boolean) =>
   ({ type: 'artifact', ids: { taskId: 't' }, artifact: texts(text), append, last: false }) as const;
-const snapshot = (artifact: ArtifactView): RemoteTask => ({
+const snapshot = (artifact: ArtifactView): UpstreamTaskSnapshot => ({
   taskId: 't',
   status: { state: 'working', timestamp: 'now' },
   artifacts: [artifact],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type A2aClient, ClientFailure, type RemoteIds, type RemoteTask, type RemoteUpdate } from '@app/client';
+import { type A2aClient, ClientFailure, type UpstreamIds, type UpstreamTaskSnapshot, type UpstreamUpdate } from '@app/client';
 import { derivedId, DomainError, isInterrupted, isTerminal, type Message, type UpstreamTask } from '@app/domain';
 import { type AgentContext, CancelRequested } from '../agents/agent.contract.js';
 import { UpstreamMirror } from './upstream-mirror.js';
@@ -84,7 +84,7 @@ export class UpstreamTurn {
     const { message, history, lease, attempt } = this.ctx;
     const said = [...history.filter(({ role }) => role === 'user'), message];
     this.pending = said;
-    let task: RemoteTask | undefined;
+    let task: UpstreamTaskSnapshot | undefined;
     if (this.upstream !== null) task = await this.patiently(() => this.read(HISTORY));
     else if (lease.leaseGeneration > 1) task = await this.patiently(() => this.search(said.map((m) => this.sentAs(m))));
     if (task === undefined) return;
@@ -179,12 +179,12 @@ export class UpstreamTurn {
     await this.take({ type: 'task', task: await this.read(0) });
   }
 
-  private read(historyLength: number): Promise<RemoteTask> {
+  private read(historyLength: number): Promise<UpstreamTaskSnapshot> {
     return this.client.task(this.upstream!.taskId, historyLength, this.calls.signal);
   }
 
   /** The task that one of these messages made. Among the newest of its context: no run is lost for long. */
-  private async search(messageIds: readonly string[]): Promise<RemoteTask | undefined> {
+  private async search(messageIds: readonly string[]): Promise<UpstreamTaskSnapshot | undefined> {
     const tasks = await this.client.tasksOf(this.contextId, this.calls.signal).catch((error: unknown) => {
       if (ClientFailure.is(error, 'refused')) return [];
       throw error;
@@ -195,7 +195,7 @@ export class UpstreamTurn {
   }
 
   /** `messageId`: of the message whose answer this is. */
-  private async take(update: RemoteUpdate, messageId = this.upstream?.messageId): Promise<void> {
+  private async take(update: UpstreamUpdate, messageId = this.upstream?.messageId): Promise<void> {
     switch (update.type) {
       case 'message':
         if (this.upstream === null) this.mirror.outcome = { state: 'replied', message: update.message };
@@ -214,7 +214,7 @@ export class UpstreamTurn {
   }
 
   /** Records where the work is done, and which message has arrived there. */
-  private async attach({ taskId, contextId = this.contextId }: RemoteIds, messageId = ''): Promise<void> {
+  private async attach({ taskId, contextId = this.contextId }: UpstreamIds, messageId = ''): Promise<void> {
     const { upstream } = this;
     if (upstream !== null && upstream.taskId !== taskId) {
       throw new ClientFailure('invalid', `its answer is about task "${taskId}" and not about "${upstream.taskId}"`);

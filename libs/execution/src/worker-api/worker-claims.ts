@@ -9,8 +9,8 @@ import {
   type RetryPolicy,
   retryAt,
 } from '@app/domain';
-import { isUnavailable, type StreamHead } from '@app/storage';
-import { freshCommand, type TaskReader, type TaskStreams } from '@app/tasks';
+import { type Database, isUnavailable, type StreamHead } from '@app/storage';
+import { newInternalCommand, type TaskReader, type TaskWriter } from '@app/tasks';
 import { BehaviorSubject, filter, fromEvent, merge, timer } from 'rxjs';
 import { HANDED_BACK, refusal, type RemoteRun, requireWorker, workerOf } from './worker-run.js';
 import type { RunQueue } from '../queue/run-queue.js';
@@ -31,7 +31,8 @@ export class RemoteClaims {
   private readonly waiting: WaitingClaims;
 
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly database: Database,
+    private readonly streams: TaskWriter,
     private readonly reader: TaskReader,
     private readonly queue: RunQueue,
     private readonly retryPolicy: (agent: string) => RetryPolicy,
@@ -108,12 +109,12 @@ export class RemoteClaims {
 
   private async take(principal: Principal, agents: readonly string[], limit: number): Promise<Held[]> {
     const { tenantId, rings, subject, role } = principal;
-    const claimed = await this.streams.log.database.transaction(async (executor) => {
+    const claimed = await this.database.transaction(async (executor) => {
       const appended = [];
       for (const task of await this.queue.waitingFor({ tenantId, agents, rings }, limit, executor)) {
         const { taskId, head } = task;
         const result = await this.streams.applyLocked(
-          { tenantId, taskId, actor: { subject, role }, ...freshCommand('claim') },
+          { tenantId, taskId, actor: { subject, role }, ...newInternalCommand('claim') },
           // The task is part of the run's name, so that a write finds it, also after the run has left the queue.
           { type: 'ClaimRun', claim: { runId: `${taskId}.${newId()}`, worker: workerOf(principal) } },
           head,
@@ -139,7 +140,7 @@ export class RemoteClaims {
       const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
       const why: Message = refusal('the task has no message to work on', runId);
       await this.streams.apply(
-        { tenantId, taskId, actor: { subject, role }, ...freshCommand('refuse'), fence },
+        { tenantId, taskId, actor: { subject, role }, ...newInternalCommand('refuse'), fence },
         {
           type: 'RecordRun',
           fence,
@@ -181,7 +182,7 @@ export class RemoteClaims {
     const giveBack = async ({ taskId, head }: Held): Promise<void> => {
       const { id: runId, leaseGeneration, dispatcherGeneration } = activeRun(head.state)!;
       const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
-      const envelope = { tenantId, taskId, actor: { subject, role }, ...freshCommand('hand-back'), fence };
+      const envelope = { tenantId, taskId, actor: { subject, role }, ...newInternalCommand('hand-back'), fence };
       for (;;) {
         try {
           const retry = untellable ? await this.retryOf(head) : HANDED_BACK;
@@ -203,7 +204,7 @@ export class RemoteClaims {
 
   private async retryOf({ state: { agent, attempts } }: StreamHead) {
     const policy = this.retryPolicy(agent);
-    const now = await this.streams.log.database.now();
+    const now = await this.database.now();
     return { maxAttempts: policy.attempts, notBefore: retryAt(now, attempts, policy, Math.random()) };
   }
 }

@@ -9,8 +9,8 @@ import {
   taskNotFound,
   type TaskState,
 } from '@app/domain';
-import type { NamedStatement, ServerSecret, StoredEvent, StreamHead } from '@app/storage';
-import type { TaskReader, TaskStreams } from '@app/tasks';
+import type { Database, EventDecoder, NamedStatement, ServerSecret, StoredEvent, StreamHead } from '@app/storage';
+import type { TaskReader, TaskWriter } from '@app/tasks';
 import type { Agents } from '../agents/agents.js';
 import { RemoteClaims } from './worker-claims.js';
 import {
@@ -49,7 +49,9 @@ export class RemoteRuns {
   private readonly claims: RemoteClaims;
 
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly database: Database,
+    private readonly decoder: EventDecoder,
+    private readonly streams: TaskWriter,
     reader: TaskReader,
     private readonly queue: RunQueue,
     private readonly agents: Agents,
@@ -57,7 +59,7 @@ export class RemoteRuns {
     private readonly leaseMs: number,
     pollMs?: number,
   ) {
-    this.claims = new RemoteClaims(streams, reader, queue, (agent) => agents.retryOf(agent), leaseMs, pollMs);
+    this.claims = new RemoteClaims(database, streams, reader, queue, (agent) => agents.retryOf(agent), leaseMs, pollMs);
   }
 
   /** Hands out no more runs: whoever waits for one is answered with none. */
@@ -95,7 +97,7 @@ export class RemoteRuns {
 
   /** Records the outcome of the turn. Errors: as `publish`. */
   async finish(principal: Principal, runId: string, write: RemoteWrite, outcome: RemoteOutcome): Promise<RemoteAnswer> {
-    const now = outcome.type === 'retry' ? await this.streams.log.database.now() : 0;
+    const now = outcome.type === 'retry' ? await this.database.now() : 0;
     return this.record(principal, runId, write, (state) => [
       outcomeOf(outcome, runId, write.seq, state.attempts, this.agents.retryOf(state.agent), now),
     ]);
@@ -142,7 +144,7 @@ export class RemoteRuns {
     requireWorker(principal);
     const { tenantId, agents, rings } = principal;
     const taskId = runId.slice(0, Math.max(0, runId.lastIndexOf('.')));
-    const loaded = taskId === '' ? null : await this.streams.log.head(tenantId, taskId);
+    const loaded = taskId === '' ? null : await this.streams.head(tenantId, taskId);
     if (loaded === null) throw taskNotFound(taskId);
     const { head } = loaded;
     const { agent, ring, run } = head.state;
@@ -154,7 +156,7 @@ export class RemoteRuns {
   }
 
   private async hadClaimed(tenantId: string, taskId: string, runId: string, worker: string): Promise<boolean> {
-    const rows = await this.streams.log.database.run(CLAIMED_BY, [tenantId, taskId, runId, worker]);
+    const rows = await this.database.run(CLAIMED_BY, [tenantId, taskId, runId, worker]);
     return rows.length > 0;
   }
 
@@ -165,15 +167,14 @@ export class RemoteRuns {
     readThrough: number | undefined,
   ): Promise<RemoteAnswer> {
     const unread = readThrough !== undefined && state.clientMessages.lastVersion > readThrough;
-    const { log } = this.streams;
-    const rows = unread ? await log.database.run<StoredEvent>(UNREAD, [tenantId, taskId, readThrough]) : [];
+    const rows = unread ? await this.database.run<StoredEvent>(UNREAD, [tenantId, taskId, readThrough]) : [];
     return {
       version: state.version,
       status: state.status,
       cancelRequested: state.cancelDeadline !== null,
       leaseMs: hasOutcome(state) || activeRun(state) === null ? 0 : this.leaseMs,
       messages: rows.flatMap((row) => {
-        const message = log.open(row, key).content?.message;
+        const message = this.decoder.decode(row, key).content?.message;
         return message === undefined ? [] : [{ version: row.version, message }];
       }),
     };

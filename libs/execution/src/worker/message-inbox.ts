@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, RecordedEvent } from '@app/domain';
-import type { TaskStreams } from '@app/tasks';
+import type { TaskReader, TaskWriter } from '@app/tasks';
 import type { Subscription } from 'rxjs';
 
 const PAGE = 100;
@@ -29,14 +29,14 @@ export class MessageInbox {
   private readonly readers = new Set<() => void>();
 
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly services: { readonly streams: Pick<TaskWriter, 'wakeups'>; readonly reader: Pick<TaskReader, 'events'> },
     private readonly tenantId: string,
     private readonly taskId: string,
     version: number,
     private readonly listener: InboxListener,
   ) {
     this.seen = version;
-    this.subscription = streams.wakeups.changes(tenantId, taskId).subscribe((change) => {
+    this.subscription = services.streams.wakeups.changes(tenantId, taskId).subscribe((change) => {
       if (change.version <= this.seen) return;
       this.announced = Math.max(this.announced, change.version);
       if (change.events?.[0]?.version === this.seen + 1) this.take(change.events);
@@ -93,7 +93,7 @@ export class MessageInbox {
     this.catchingUp = true;
     while (!this.closed && this.announced > this.seen) {
       // What was announced once is not announced again: while the database is away, only asking again finds it.
-      const read = this.streams.log.read(this.tenantId, this.taskId, this.seen, PAGE);
+      const read = this.services.reader.events(this.tenantId, this.taskId, this.seen, PAGE);
       const events = await read.catch(() => null);
       if (events === null) await sleep(RETRY_MS);
       else if (events.length === 0) break;

@@ -1,10 +1,11 @@
 import { expect, it } from '@jest/globals';
 import { type RecordedEvent, textOf } from '@app/domain';
 import type { TaskChange } from '@app/storage';
-import type { TaskStreams } from '@app/tasks';
 import { Subject } from 'rxjs';
 import { aMessage } from '../../../../test/support/tasks.js';
 import { MessageInbox } from './message-inbox.js';
+
+type Services = ConstructorParameters<typeof MessageInbox>[0];
 
 const deaf = { canceled: () => undefined, taken: () => undefined, read: () => undefined };
 
@@ -27,8 +28,8 @@ it('reads again what another process announced while the database was away', asy
     return [joined('from elsewhere', 4)];
   };
   const changes = new Subject<TaskChange>();
-  const streams = { log: { read }, wakeups: { changes: () => changes } } as unknown as TaskStreams;
-  const inbox = new MessageInbox(streams, 'acme', 'task-1', 3, deaf);
+  const services = { reader: { events: read }, streams: { wakeups: { changes: () => changes } } } as unknown as Services;
+  const inbox = new MessageInbox(services, 'acme', 'task-1', 3, deaf);
   const next = inbox.messages(new AbortController().signal).next();
   changes.next({ tenantId: 'acme', taskId: 'task-1', version: 4 });
   expect(textOf((await next).value!)).toBe('from elsewhere');
@@ -38,8 +39,8 @@ it('reads again what another process announced while the database was away', asy
 
 it('wakes each of several readers, gives each message to one of them, and ends them all', async () => {
   const changes = new Subject<TaskChange>();
-  const streams = { wakeups: { changes: () => changes } } as unknown as TaskStreams;
-  const inbox = new MessageInbox(streams, 'acme', 'task-1', 3, deaf);
+  const services = { streams: { wakeups: { changes: () => changes } } } as unknown as Services;
+  const inbox = new MessageInbox(services, 'acme', 'task-1', 3, deaf);
   const { signal } = new AbortController();
   const heard: string[][] = [[], []];
   const readers = heard.map(async (texts) => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, encodedBytes, type RunOutput } from '@app/domain';
-import { freshCommandId } from '@app/tasks';
+import { newInternalCommandId } from '@app/tasks';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember } from '../../../../test/support/tasks.js';
 
 const alice = aMember('alice');
@@ -43,7 +43,7 @@ describe('a stream of tokens', () => {
 
   // F13
   it('that comes one by one shows its first before there is a second, and makes few events of the rest', async () => {
-    const shown = new Gate();
+    const shown = new Latch();
     let took = 0;
     agent.on('one by one', async (ctx) => {
       await ctx.artifact({ parts: [{ text: TOKENS[0]! }] });
@@ -70,7 +70,7 @@ describe('a stream of tokens', () => {
   });
 
   it('that pauses is shown up to the pause', async () => {
-    const seen = new Gate();
+    const seen = new Latch();
     agent.on('pauses', async (ctx) => {
       await ctx.artifact({ parts: [{ text: 'a' }] });
       await ctx.artifact({ parts: [{ text: 'b' }] });
@@ -114,8 +114,8 @@ describe('a write of a run', () => {
   };
 
   async function held(text: string) {
-    const gate = new Gate();
-    const started = new Gate();
+    const gate = new Latch();
+    const started = new Latch();
     agent.on(text, (ctx) => {
       started.open();
       return gate.opened.then(() => ctx.complete());
@@ -125,7 +125,7 @@ describe('a write of a run', () => {
     const { head } = (await replica.log.head(alice.tenantId, taskId))!;
     const { id: runId, leaseGeneration, dispatcherGeneration } = head.state.run!;
     const fence = { runId, leaseGeneration, dispatcherGeneration };
-    const write = (seq: number, outputs: RunOutput[], commandId = freshCommandId('test')) =>
+    const write = (seq: number, outputs: RunOutput[], commandId = newInternalCommandId('test')) =>
       replica.streams.apply(
         {
           tenantId: alice.tenantId,

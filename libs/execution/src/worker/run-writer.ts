@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError, encodedBytes, type Fence, fenced, type RunOutput } from '@app/domain';
 import type { ServerSecret, StreamHead } from '@app/storage';
-import type { TaskStreams } from '@app/tasks';
+import type { TaskWriter } from '@app/tasks';
 
 const COALESCE_MS = 100;
 const COALESCE_BYTES = 16 * 1024;
@@ -39,7 +39,7 @@ export class RunWriter {
   readThrough: number;
 
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly streams: TaskWriter,
     private readonly secret: ServerSecret,
     private readonly task: { readonly tenantId: string; readonly taskId: string },
     private readonly agent: string,

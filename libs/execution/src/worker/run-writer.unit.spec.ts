@@ -1,17 +1,17 @@
 import { expect, it } from '@jest/globals';
 import { DomainError, evolveAll } from '@app/domain';
 import { ServerSecret, type StreamHead } from '@app/storage';
-import type { TaskStreams } from '@app/tasks';
+import type { TaskWriter } from '@app/tasks';
 import { FENCE, SUBMITTED } from '../../../../test/support/tasks.js';
 import { RunWriter } from './run-writer.js';
 
 const state = evolveAll(null, SUBMITTED, '2026-01-01T00:00:00.000Z')!;
 const head: StreamHead = { state, hash: Buffer.alloc(32), key: null };
 
-function writerOn(apply: TaskStreams['apply'], lease: { held: boolean }) {
+function writerOn(apply: TaskWriter['apply'], lease: { held: boolean }) {
   const fenced: Error[] = [];
   const writer = new RunWriter(
-    { apply } as TaskStreams,
+    { apply } as TaskWriter,
     new ServerSecret('a secret'),
     { tenantId: 'acme', taskId: 'task-1' },
     'demo',

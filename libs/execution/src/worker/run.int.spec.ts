@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { textOf, type TaskView } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 
 const alice = aMember('alice');
@@ -138,7 +138,7 @@ describe('a bare reply', () => {
       const view = await first.ask(alice, text);
       expect([view.state.status, textOf(view.statusMessage!)]).toEqual(['completed', 'words']);
     }
-    const view = await first.ask(alice, 'answered, then reply', { answered: true });
+    const view = await first.ask(alice, 'answered, then reply', { acknowledged: true });
     expect(view.state.status).toBe('completed');
   });
 });
@@ -164,7 +164,7 @@ describe('a conversation', () => {
   // F5
   it('takes a message during a run into the history and to the run, which stays the only one', async () => {
     const heard: string[] = [];
-    const enough = new Gate();
+    const enough = new Latch();
     agent.on('listens', async (ctx) => {
       for await (const message of ctx.messages()) {
         heard.push(textOf(message));
@@ -184,7 +184,7 @@ describe('a conversation', () => {
   });
 
   it('starts the next turn at once for a message that the run never read', async () => {
-    const asking = new Gate();
+    const asking = new Latch();
     const turns: string[] = [];
     agent.on('does not listen', async (ctx) => {
       turns.push(ctx.text);

@@ -12,8 +12,8 @@ import {
   TaskFold,
   textOf,
 } from '@app/domain';
-import { isUnavailable, type ServerSecret, type StreamHead } from '@app/storage';
-import type { TaskReader, TaskStreams } from '@app/tasks';
+import { type Database, isUnavailable, type ServerSecret, type StreamHead } from '@app/storage';
+import type { TaskReader, TaskWriter } from '@app/tasks';
 import {
   type Agent,
   type AgentContext,
@@ -34,7 +34,8 @@ export interface HeldRun {
 }
 
 export interface RunServices {
-  readonly streams: TaskStreams;
+  readonly database: Database;
+  readonly streams: TaskWriter;
   readonly reader: TaskReader;
   readonly secret: ServerSecret;
   readonly onError: (error: unknown, run?: { tenantId: string; taskId: string; runId: string }) => void;
@@ -85,7 +86,7 @@ export class Run {
       () => this.leaseRemains(),
       () => this.lose(),
     );
-    this.inbox = new MessageInbox(services.streams, held.tenantId, held.taskId, held.head.state.version, {
+    this.inbox = new MessageInbox(services, held.tenantId, held.taskId, held.head.state.version, {
       canceled: () => this.cancel(),
       taken: () => this.lose(),
       read: (version) => {
@@ -280,7 +281,7 @@ export class Run {
   }
 
   private databaseTime(): Promise<number> {
-    return this.whileHeld(() => this.services.streams.log.database.now());
+    return this.whileHeld(() => this.services.database.now());
   }
 
   private artifact(input: ArtifactInput): RunOutput {

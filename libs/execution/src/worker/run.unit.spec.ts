@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { evolveAll } from '@app/domain';
 import { ServerSecret } from '@app/storage';
-import type { TaskStreams } from '@app/tasks';
+import type { TaskWriter } from '@app/tasks';
 import { NEVER } from 'rxjs';
 import { anAgent } from '../../../../test/support/acta.js';
 import { RUNNING } from '../../../../test/support/tasks.js';
@@ -18,7 +18,7 @@ it('leaves a canceled agent the time that the task gives it, and one that is fen
     said.push(command);
     throw new Error('nothing is to be recorded');
   };
-  const streams = { apply, wakeups: { changes: () => NEVER } } as unknown as TaskStreams;
+  const streams = { apply, wakeups: { changes: () => NEVER } } as unknown as TaskWriter;
   const services = {
     streams,
     secret: new ServerSecret('a secret'),

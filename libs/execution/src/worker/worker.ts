@@ -1,8 +1,7 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import { newId, SYSTEM_ACTOR } from '@app/domain';
-import type { AppendResult } from '@app/storage';
-import { freshCommand, type RunSlot, RunSlots } from '@app/tasks';
+import { type Appended, newInternalCommand, type RunSlot, RunSlots } from '@app/tasks';
 import type { Subscription } from 'rxjs';
 import type { Agents } from '../agents/agents.js';
 import { type HeldRun, Run, type RunServices } from './run.js';
@@ -165,15 +164,15 @@ export class Worker extends RunSlots {
   }
 
   private claimWaiting(agents: readonly string[], limit: number) {
-    const { streams } = this.services;
-    return streams.log.database.transaction(async (executor) => {
+    const { database, streams } = this.services;
+    return database.transaction(async (executor) => {
       const tasks = await this.queue.waiting(agents, limit, executor);
-      const results: { task: LockedTask; result: Extract<AppendResult, { outcome: 'appended' }> }[] = [];
+      const results: { task: LockedTask; result: Appended }[] = [];
       for (const task of tasks) {
         const { tenantId, taskId, head } = task;
         const claim = { runId: newId(), worker: this.id };
         const result = await streams.applyLocked(
-          { tenantId, taskId, actor: SYSTEM_ACTOR, ...freshCommand('claim') },
+          { tenantId, taskId, actor: SYSTEM_ACTOR, ...newInternalCommand('claim') },
           { type: 'ClaimRun', claim },
           head,
           executor,

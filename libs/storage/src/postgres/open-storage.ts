@@ -2,7 +2,6 @@ import pg from 'pg';
 import { DataDirectory } from '../data-directory.js';
 import { Database, type DatabaseOptions } from './database.js';
 import { openEmbeddedPostgres } from '@app/embedded-postgres';
-import { EventLog } from '../event-log/event-log.js';
 import { migrate } from './migrate.js';
 import { ServerSecret } from '../crypto/server-secret.js';
 import { StorageError } from '../storage-error.js';
@@ -15,8 +14,6 @@ export interface StorageOptions extends DatabaseOptions {
   readonly dataDir: string;
   /** Null: the generated one in `dataDir`, which only the embedded database may have. */
   readonly secretKey: string | null;
-  /** Receives one line for each thing that a person may want to know. */
-  readonly log?: (line: string) => void;
 }
 
 /** A database that answers, whatever its schema. */
@@ -30,7 +27,6 @@ export interface Connection {
 
 /** A database of this Acta, ready for work. */
 export interface Storage extends Connection {
-  readonly log: EventLog;
   readonly wakeups: TaskWakeups;
 }
 
@@ -56,7 +52,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     await migrateWith(database);
     await database.claimState(secret);
     await wakeups.start();
-    return { ...connection, log: new EventLog(database, secret), wakeups, close };
+    return { ...connection, wakeups, close };
   } catch (error) {
     await close();
     if (!isUnavailable(error)) throw error;
@@ -69,7 +65,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 
 /** Connects only: for what must work on a schema of any age (`acta migrate`, `acta doctor`). */
 export async function openDatabase(options: StorageOptions): Promise<Connection> {
-  const { databaseUrl, dataDir, secretKey, log, ...others } = options;
+  const { databaseUrl, dataDir, secretKey, ...others } = options;
   const { onError } = others;
   const poolOptions = { answerMs: ANSWER_MS, ...others };
   if (databaseUrl !== null) {
@@ -78,7 +74,7 @@ export async function openDatabase(options: StorageOptions): Promise<Connection>
     const database = new Database(databaseUrl, poolOptions);
     return { database, secret: new ServerSecret(secretKey), embedded: false, close: () => database.close() };
   }
-  const postgres = await openEmbeddedPostgres(dataDir, { log, revive: true, onTrouble: onError });
+  const postgres = await openEmbeddedPostgres(dataDir, { autoRestart: true, onError });
   try {
     const secret = new ServerSecret(secretKey ?? (await new DataDirectory(dataDir).secret()));
     const database = new Database(postgres.connection, poolOptions);

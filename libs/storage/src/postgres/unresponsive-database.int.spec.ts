@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { DeafProxy } from '../../../../test/support/database/unresponsive-proxy.js';
+import { UnresponsiveProxy } from '../../../../test/support/database/unresponsive-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { Database, type Executor } from './database.js';
 import { TaskWakeups } from '../wakeups/task-wakeups.js';
 import { isUnavailable } from './sql-state.js';
 
 let shared: TestDatabase;
-let proxy: DeafProxy;
+let proxy: UnresponsiveProxy;
 let database: Database;
 beforeEach(async () => {
   shared = await createTestDatabase();
-  proxy = await DeafProxy.before(shared.url);
+  proxy = await UnresponsiveProxy.inFrontOf(shared.url);
   database = new Database(proxy.url, { maxConnections: 1, answerMs: 1_000 });
 });
 afterEach(async () => {
@@ -39,7 +39,7 @@ const WAYS: Record<string, () => Promise<unknown>> = {
 for (const [what, ask] of Object.entries(WAYS)) {
   it(`is given up by ${what}, and its connection is never lent again`, async () => {
     const before = await pidOf(database.pool);
-    proxy.forget();
+    proxy.stopForwarding();
     expect(isUnavailable(await failureOf(ask()))).toBe(true);
     expect(await pidOf(database.pool)).not.toBe(before);
   });
@@ -80,7 +80,7 @@ it('is left for another connection by whoever listens to it, who then hears agai
      where datname = current_database() and application_name = 'acta-wakeups'`,
   );
   await other.start();
-  proxy.forget();
+  proxy.stopForwarding();
   while (await listens(rows[0]!.pid));
   let heard = '';
   deaf.queued.subscribe((agent) => (heard = agent));

@@ -8,13 +8,13 @@ import {
   taskNotFound,
   type TaskView,
 } from '@app/domain';
-import { ServerSecret } from '@app/storage';
+import { Database, ServerSecret } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { AccessRecord } from '../access/access-record.js';
 import { AgentDirectory } from '../ports.js';
 import { TaskFollower } from '../following/task-follower.js';
 import { TaskReader } from '../queries/task-reader.js';
-import { type CommandEnvelope, freshCommandId, TaskStreams } from './task-streams.js';
+import { type CommandEnvelope, newInternalCommandId, TaskWriter } from './task-writer.js';
 import { isThere } from '../access/visible-task.js';
 
 /** Who may cancel what a worker holds, and how long the worker may take to end it by itself. */
@@ -46,12 +46,13 @@ export class CancelTask extends Command<TaskView> {
 @CommandHandler(CancelTask)
 export class CancelTaskHandler implements ICommandHandler<CancelTask> {
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly streams: TaskWriter,
     private readonly reader: TaskReader,
     private readonly access: AccessRecord,
     private readonly policy: CancelPolicy,
     private readonly secret: ServerSecret,
     private readonly agents: AgentDirectory,
+    private readonly database: Database,
   ) {}
 
   async execute({ principal, taskId, options }: CancelTask): Promise<TaskView> {
@@ -60,7 +61,7 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
     const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
     let activeOnArrival = false;
     try {
-      const loaded = await this.streams.log.head(tenantId, taskId);
+      const loaded = await this.streams.head(tenantId, taskId);
       const state = loaded?.head.state;
       if (state === undefined || state.status === 'replied' || !isThere(principal, state, options.agent)) {
         throw taskNotFound(taskId);
@@ -68,7 +69,7 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
       await this.access.note(principal, 'TaskCanceled', taskId, state);
       activeOnArrival = !isTerminal(state.status);
       // By the database's clock, as the reaper of any replica will ask it: that of this process may be hours off.
-      const now = await this.streams.log.database.now();
+      const now = await this.database.now();
       const deadline = new Date(now + this.policy.graceMs).toISOString();
       const { protocolVersion, holder } = options;
       const applied = await this.streams.apply(
@@ -117,7 +118,7 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
     return {
       tenantId,
       taskId,
-      commandId: freshCommandId('cancel'),
+      commandId: newInternalCommandId('cancel'),
       fingerprint: this.secret.hmac('fingerprint', 'cancel'),
     };
   }

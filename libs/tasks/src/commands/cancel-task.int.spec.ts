@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, type RecordedEvent } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 import { CancelPolicy } from './cancel-task.command.js';
 
@@ -37,7 +37,7 @@ const eventsOf = (taskId: string) => first.events(alice.tenantId, taskId);
 
 /** A task whose run has come as far as its script's first wait. */
 async function running(text: string, script: Parameters<ScriptedAgent['on']>[1]): Promise<string> {
-  const started = new Gate();
+  const started = new Latch();
   agent.on(text, (ctx) => {
     started.open();
     return script(ctx);
@@ -66,7 +66,7 @@ describe('canceling', () => {
   });
 
   it('does not wait for an agent that does not listen longer than the grace', async () => {
-    const gate = new Gate();
+    const gate = new Latch();
     const taskId = await running('does not listen', () => gate.opened);
     const view = await second.cancel(alice, taskId);
     expect(view.state.status).toBe('canceled');
@@ -86,7 +86,7 @@ describe('canceling', () => {
   });
 
   it('is carried out by any replica’s reaper when the canceller is gone', async () => {
-    const gate = new Gate();
+    const gate = new Latch();
     const taskId = await running('canceller gone', () => gate.opened);
     const canceller = await acta.replica({ concurrency: 0, cancel: new CancelPolicy('fence', 60_000) });
     const gone = canceller.cancel(alice, taskId);
@@ -133,9 +133,9 @@ describe('canceling', () => {
   // F16, F15, F18
   it('and completing at the same moment have one end, many times over, which both are told', async () => {
     for (let round = 0; round < 60; round += 1) {
-      const gate = new Gate();
+      const gate = new Latch();
       const text = `race ${round}`;
-      const started = new Gate();
+      const started = new Latch();
       agent.on(text, async (ctx) => {
         started.open();
         await gate.opened;
@@ -167,7 +167,7 @@ describe('canceling', () => {
 describe('under holder-only', () => {
   it('only the holder cancels active work, with the generations that it was given', async () => {
     let lease: Parameters<typeof strict.cancel>[2] = {};
-    const gate = new Gate();
+    const gate = new Latch();
     const taskId = await running('held', (ctx) => {
       lease = { holder: ctx.lease };
       return gate.opened;

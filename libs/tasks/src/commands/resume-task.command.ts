@@ -3,7 +3,7 @@ import { ServerSecret } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { AccessRecord } from '../access/access-record.js';
 import { TaskReader } from '../queries/task-reader.js';
-import { freshCommandId, TaskStreams } from './task-streams.js';
+import { newInternalCommandId, TaskWriter } from './task-writer.js';
 import { isThere } from '../access/visible-task.js';
 
 /**
@@ -23,7 +23,7 @@ export class ResumeTask extends Command<TaskView> {
 @CommandHandler(ResumeTask)
 export class ResumeTaskHandler implements ICommandHandler<ResumeTask> {
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly streams: TaskWriter,
     private readonly reader: TaskReader,
     private readonly access: AccessRecord,
     private readonly secret: ServerSecret,
@@ -31,7 +31,7 @@ export class ResumeTaskHandler implements ICommandHandler<ResumeTask> {
 
   async execute({ principal, taskId }: ResumeTask): Promise<TaskView> {
     const { tenantId, subject, role } = principal;
-    const loaded = await this.streams.log.head(tenantId, taskId);
+    const loaded = await this.streams.head(tenantId, taskId);
     const state = loaded?.head.state;
     if (state === undefined || state.status === 'replied' || !isThere(principal, state)) throw taskNotFound(taskId);
     await this.access.note(principal, 'TaskResumed', taskId, state);
@@ -40,7 +40,7 @@ export class ResumeTaskHandler implements ICommandHandler<ResumeTask> {
         tenantId,
         taskId,
         actor: { subject, role },
-        commandId: freshCommandId('resume'),
+        commandId: newInternalCommandId('resume'),
         fingerprint: this.secret.hmac('fingerprint', 'resume'),
       },
       { type: 'ResumeTask' },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember } from '../../../../test/support/tasks.js';
 
 const alice = aMember('alice');
@@ -47,7 +47,7 @@ describe('a task that waits for an authorization', () => {
   });
 
   it('is resumed once, however often and by however many it is asked', async () => {
-    const gate = new Gate();
+    const gate = new Latch();
     const { taskId } = await waiting(gate.opened);
     await Promise.all([1, 2, 3, 4].map(() => replica.resume(alice, taskId)));
     expect((await replica.resume(alice, taskId)).state.status).toMatch(/submitted|working/);

@@ -10,7 +10,8 @@ import {
   taskNotFound,
   type AgentProfile,
 } from '@app/domain';
-import { type Receipt, ServerSecret, type StreamHead } from '@app/storage';
+import type { Receipt } from '@app/event-log';
+import { ServerSecret, type StreamHead } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import canonicalize from 'canonicalize';
 import { requireAcceptedParts } from './accepted-modes.js';
@@ -21,7 +22,7 @@ import { PushPolicy } from '../push-configs/push-policy.js';
 import { ringOf } from '../access/ring-of-message.js';
 import { TaskFollower } from '../following/task-follower.js';
 import { TaskReader } from '../queries/task-reader.js';
-import { type CommandEnvelope, freshCommandId, TaskStreams } from './task-streams.js';
+import { type CommandEnvelope, newInternalCommandId, TaskWriter } from './task-writer.js';
 import { isThere } from '../access/visible-task.js';
 
 export interface SendMessageRequest {
@@ -31,7 +32,7 @@ export interface SendMessageRequest {
   /** The agent of a new task, and the only one whose tasks can be meant; absent: the default one, and any. */
   readonly agent?: string;
   /** The caller is answered before any outcome, so a bare reply must become a completion. */
-  readonly answered: boolean;
+  readonly acknowledged: boolean;
   readonly protocolVersion?: string;
   readonly traceParent?: string;
   /** A webhook that is told of the task from its first event on. A replay has the webhook of the first send. */
@@ -66,7 +67,7 @@ export class SendMessage extends Command<SentMessage> {
 @CommandHandler(SendMessage)
 export class SendMessageHandler implements ICommandHandler<SendMessage> {
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly streams: TaskWriter,
     private readonly reader: TaskReader,
     private readonly agents: AgentDirectory,
     private readonly slots: RunSlots,
@@ -105,7 +106,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       ring,
       owner: subject,
       agent: agent.name,
-      answered: request.answered,
+      acknowledged: request.acknowledged,
       message,
       ...pushOf(request, taskId),
       ...claim,
@@ -115,7 +116,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
   private async continueTask(principal: Principal, request: SendMessageRequest, taskId: string): Promise<SentMessage> {
     const { tenantId, subject } = principal;
     const { message } = request;
-    const loaded = await this.streams.log.head(tenantId, taskId, { subject, messageId: message.messageId });
+    const loaded = await this.streams.head(tenantId, taskId, { subject, messageId: message.messageId });
     if (loaded === null || loaded.head.state.status === 'replied') throw taskNotFound(taskId);
     const { head, receipt } = loaded;
     const { state } = head;
@@ -145,7 +146,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     agent: AgentProfile,
     door: string | undefined,
     head: StreamHead | null,
-    command: (claim: { claim?: RunSlot['claim'] }) => Parameters<TaskStreams['apply']>[1],
+    command: (claim: { claim?: RunSlot['claim'] }) => Parameters<TaskWriter['apply']>[1],
   ): Promise<SentMessage> {
     const { tenantId, taskId } = envelope;
     const slot = this.slots.reserve(agent.name);
@@ -181,7 +182,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       await this.admission.requireRoom(tenantId);
       return null;
     } catch (full) {
-      const known = receipt === undefined ? null : await this.streams.log.head(tenantId, taskId, receipt);
+      const known = receipt === undefined ? null : await this.streams.head(tenantId, taskId, receipt);
       if (known === null || known.receipt === null) throw full;
       return known.receipt;
     }
@@ -201,7 +202,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     // Listens before it reads: what ends the task in between is heard.
     const follower = new TaskFollower(this.streams, this.reader, tenantId, taskId);
     try {
-      const loaded = await this.streams.log.head(tenantId, taskId);
+      const loaded = await this.streams.head(tenantId, taskId);
       if (loaded === null) throw taskNotFound(taskId);
       if (door !== undefined && loaded.head.state.agent !== door) {
         throw invalidField('message.messageId', 'was used before with another agent; a new message needs a new id');
@@ -236,7 +237,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       tenantId,
       taskId,
       actor: { subject, role },
-      commandId: once ? `message:${subject}:${message.messageId}` : freshCommandId('message'),
+      commandId: once ? `message:${subject}:${message.messageId}` : newInternalCommandId('message'),
       fingerprint: this.secret.hmac('fingerprint', said),
       ...(once ? { receipt: { subject, messageId: message.messageId } } : {}),
       ...(protocolVersion === undefined ? {} : { protocolVersion }),

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RecordedEvent } from '@app/domain';
-import type { EventLog } from '@app/storage';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
+import type { TaskReader } from '../queries/task-reader.js';
 import { followTask } from './follow-task.js';
 
 const alice = aMember('alice');
@@ -20,7 +20,7 @@ afterAll(() => acta?.close());
 
 /** Follows until the task has ended; each event as often as it came. */
 async function follow(
-  from: Pick<Replica, 'wakeups'> & { log: EventLog },
+  from: Pick<Replica, 'wakeups'> & { reader: Pick<TaskReader, 'events'> },
   taskId: string,
   after: number,
   each: () => Promise<void> | void = () => undefined,
@@ -41,7 +41,7 @@ const upTo = (last: number, after = 0) => Array.from({ length: last - after }, (
 describe('following a task', () => {
   // [A2A-STREAM-3]
   it('gives every event once and in order, on the replica that works and on others, to the slow too', async () => {
-    const gate = new Gate();
+    const gate = new Latch();
     agent.on('many', async (ctx) => {
       await gate.opened;
       for (let n = 0; n < 300; n += 1) await ctx.working(`step ${n}`);
@@ -66,22 +66,22 @@ describe('following a task', () => {
 
   // F8
   it('misses nothing that happens during its first read', async () => {
-    const gate = new Gate();
+    const gate = new Latch();
     agent.on('during the read', async (ctx) => {
       await gate.opened;
       await ctx.complete();
     });
     const taskId = await first.submit(alice, 'during the read');
     // A read that has its snapshot before the task ends, and comes back after.
-    const log = {
-      read: async (tenantId: string, id: string, after: number, limit: number) => {
+    const reader = {
+      events: async (tenantId: string, id: string, after: number, limit: number) => {
         const events = await first.log.read(tenantId, id, after, limit);
         gate.open();
         await first.until(tenantId, id, (state) => state.status === 'completed');
         return events;
       },
-    } as EventLog;
-    const events = await follow({ log, wakeups: first.wakeups }, taskId, 0);
+    };
+    const events = await follow({ reader, wakeups: first.wakeups }, taskId, 0);
     expect(versions(events)).toEqual(upTo(events.at(-1)!.version));
   });
 

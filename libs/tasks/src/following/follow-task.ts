@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedEvent } from '@app/domain';
-import type { EventLog, TaskWakeups } from '@app/storage';
+import type { TaskWakeups } from '@app/storage';
+import type { TaskReader } from '../queries/task-reader.js';
 
 const PAGE = 200;
 /** Events kept in memory for one reader; a reader that is further behind reads the log instead. */
@@ -12,7 +13,7 @@ const REREAD_MS = 200;
  * so nothing falls between; a consumer that is slow costs a bounded buffer, and goes on from the log.
  */
 export async function* followTask(
-  { log, wakeups }: { log: EventLog; wakeups: TaskWakeups },
+  { reader, wakeups }: { reader: Pick<TaskReader, 'events'>; wakeups: TaskWakeups },
   { tenantId, taskId, after }: { tenantId: string; taskId: string; after: number },
   signal: AbortSignal,
 ): AsyncGenerator<readonly RecordedEvent[]> {
@@ -48,7 +49,7 @@ export async function* followTask(
       }
       if (!looked || announced > last) {
         const asked = announced;
-        const events = await log.read(tenantId, taskId, last, PAGE);
+        const events = await reader.events(tenantId, taskId, last, PAGE);
         // What was announced meanwhile still counts: it may be later than what this read has seen.
         looked ||= events.length < PAGE;
         if (events.length > 0) {

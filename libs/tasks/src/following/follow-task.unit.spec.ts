@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { EventLog, TaskChange, TaskWakeups } from '@app/storage';
+import type { TaskChange, TaskWakeups } from '@app/storage';
 import { Subject } from 'rxjs';
 import { followTask } from './follow-task.js';
 
@@ -14,7 +14,7 @@ it('asks a few times a second, and no more, for what was announced and is not th
   };
   const changes = new Subject<TaskChange>();
   const source = {
-    log: { read } as unknown as EventLog,
+    reader: { events: read },
     wakeups: { changes: () => changes } as unknown as TaskWakeups,
   };
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { filter, firstValueFrom } from 'rxjs';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 
 const alice = aMember('alice');
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => acta?.close());
 
 it('goes on when another replica writes in between, and shows what both wrote', async () => {
-  const gate = new Gate();
+  const gate = new Latch();
   agent.on('between', async (ctx) => {
     await ctx.working('begun');
     await gate.opened;
@@ -45,7 +45,7 @@ it('waits on a replica that runs nothing for the outcome elsewhere', async () =>
 });
 
 it('hears of an end that falls between reading a task for a replay and following it', async () => {
-  const gate = new Gate();
+  const gate = new Latch();
   agent.on('replayed', async (ctx) => {
     await gate.opened;
     await ctx.complete();

@@ -3,7 +3,7 @@ import { hasOutcome, isTerminal, type RecordedEvent, TaskFold, type TaskState, t
 import type { StreamHead, TaskChange } from '@app/storage';
 import type { Subscription } from 'rxjs';
 import type { TaskReader } from '../queries/task-reader.js';
-import type { TaskStreams } from '../commands/task-streams.js';
+import type { TaskWriter } from '../commands/task-writer.js';
 
 /** Bytes of content that a follower keeps in memory to answer without reading; beyond it the read models answer. */
 const FOLD_BYTES = 256 * 1024;
@@ -24,7 +24,7 @@ export class TaskFollower {
   private notify: (() => void) | null = null;
 
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly streams: TaskWriter,
     private readonly reader: TaskReader,
     private readonly tenantId: string,
     private readonly taskId: string,
@@ -127,7 +127,7 @@ export class TaskFollower {
     if (this.loading) return;
     this.loading = true;
     while (this.announced > this.state!.version && !this.subscription.closed) {
-      const loaded = await this.streams.log.head(this.tenantId, this.taskId).catch(() => null);
+      const loaded = await this.streams.head(this.tenantId, this.taskId).catch(() => null);
       if (loaded !== null && loaded.head.state.version > this.state!.version) {
         this.state = loaded.head.state;
         // The fold lacks what was skipped: from here on the read models answer.

@@ -5,7 +5,7 @@ import { Subject } from 'rxjs';
 import { SUBMITTED } from '../../../../test/support/tasks.js';
 import { TaskFollower } from './task-follower.js';
 import type { TaskReader } from '../queries/task-reader.js';
-import type { TaskStreams } from '../commands/task-streams.js';
+import type { TaskWriter } from '../commands/task-writer.js';
 
 it('asks a few times a second, and no more, for what was announced and is not there', async () => {
   const head: StreamHead = {
@@ -22,7 +22,7 @@ it('asks a few times a second, and no more, for what was announced and is not th
     return { head, receipt: null };
   };
   const changes = new Subject<TaskChange>();
-  const streams = { log: { head: read }, wakeups: { changes: () => changes } } as unknown as TaskStreams;
+  const streams = { head: read, wakeups: { changes: () => changes } } as unknown as TaskWriter;
   const follower = new TaskFollower(streams, {} as TaskReader, 'acme', 'lost');
   const began = performance.now();
   follower.startAt({ head, events: [] });

@@ -1,5 +1,6 @@
 import type { Actor, EventContent, Message, Part, Principal, RecordedEvent } from '@app/domain';
-import { EventLog, type StoredEvent } from '@app/storage';
+import { EventLog } from '@app/event-log';
+import { Database, EventDecoder, type StoredEvent, type TaskKey } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { AccessRecord } from '../access/access-record.js';
@@ -127,6 +128,8 @@ type ContentRow = Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 
 @Injectable()
 abstract class HistoryHandler {
   constructor(
+    protected readonly database: Database,
+    protected readonly decoder: EventDecoder,
     protected readonly log: EventLog,
     protected readonly reader: TaskReader,
     protected readonly access: AccessRecord,
@@ -137,9 +140,9 @@ abstract class HistoryHandler {
   }
 
   /** Content that does not open is no reason to hide that it is there. */
-  protected contentOf(row: ContentRow, key: Parameters<EventLog['open']>[1]): EventContent | null {
+  protected contentOf(row: ContentRow, key: TaskKey | null): EventContent | null {
     try {
-      return this.log.open(row, key).content ?? null;
+      return this.decoder.decode(row, key).content ?? null;
     } catch {
       return null;
     }
@@ -158,9 +161,9 @@ export class ReadEventsHandler extends HistoryHandler implements IQueryHandler<R
       ({ event: stored, key }) => {
         const actor = { subject: stored.actor_subject, role: stored.actor_role as Actor['role'] };
         try {
-          return { event: this.log.open(stored, key), stored, actor };
+          return { event: this.decoder.decode(stored, key), stored, actor };
         } catch {
-          return { event: this.log.open({ ...stored, content: null }, null), stored, actor, unreadable: true as const };
+          return { event: this.decoder.decode({ ...stored, content: null }, null), stored, actor, unreadable: true as const };
         }
       },
     );
@@ -171,7 +174,7 @@ export class ReadEventsHandler extends HistoryHandler implements IQueryHandler<R
 export class ReadMessagesHandler extends HistoryHandler implements IQueryHandler<ReadMessages> {
   async execute({ principal, taskId, page }: ReadMessages): Promise<HistoryPage<SaidMessage>> {
     const { key } = await this.visible(principal, taskId);
-    const rows = await this.log.database.run<ContentRow>(MESSAGES, [
+    const rows = await this.database.run<ContentRow>(MESSAGES, [
       principal.tenantId,
       taskId,
       page.after,
@@ -198,7 +201,7 @@ export class ReadMessagesHandler extends HistoryHandler implements IQueryHandler
 export class ReadDeliveriesHandler extends HistoryHandler implements IQueryHandler<ReadDeliveries> {
   async execute({ principal, taskId, page }: ReadDeliveries): Promise<HistoryPage<Delivery>> {
     await this.visible(principal, taskId);
-    const rows = await this.log.database.run<{
+    const rows = await this.database.run<{
       artifact_id: string;
       run_id: string;
       started_version: number;
@@ -228,7 +231,7 @@ export class ReadDeliveriesHandler extends HistoryHandler implements IQueryHandl
 export class ReadDeliveryPartsHandler extends HistoryHandler implements IQueryHandler<ReadDeliveryParts> {
   async execute({ principal, taskId, artifactId, page }: ReadDeliveryParts): Promise<HistoryPage<DeliveredPart>> {
     const { key } = await this.visible(principal, taskId);
-    const rows = await this.log.database.run<ContentRow>(DELIVERY_CHUNKS, [
+    const rows = await this.database.run<ContentRow>(DELIVERY_CHUNKS, [
       principal.tenantId,
       taskId,
       artifactId,
@@ -249,7 +252,7 @@ export class ReadDeliveryPartsHandler extends HistoryHandler implements IQueryHa
 export class ReadRunsHandler extends HistoryHandler implements IQueryHandler<ReadRuns> {
   async execute({ principal, taskId, page }: ReadRuns): Promise<HistoryPage<RunRecord>> {
     await this.visible(principal, taskId);
-    const rows = await this.log.database.run<{
+    const rows = await this.database.run<{
       version: number;
       facts: Extract<RecordedEvent, { type: 'RunStarted' }>['facts'];
       recorded_at: Date;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Message } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { Gate, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
+import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember } from '../../../../test/support/tasks.js';
 
 const alice = aMember('alice');
@@ -45,7 +45,7 @@ afterAll(() => acta?.close());
 /** A task that says the marker wherever anything can be said. */
 async function conversation(): Promise<string[]> {
   const message: Message = { messageId: 'm1', role: 'user', ...everything('message') };
-  const gate = new Gate();
+  const gate = new Latch();
   agent.on(said('message'), async (ctx) => {
     if (ctx.history.length > 0) {
       await ctx.artifact({ name: said('name'), description: said('description'), ...everything('artifact') });

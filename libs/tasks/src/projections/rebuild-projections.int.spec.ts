@@ -1,10 +1,11 @@
-import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import { EventLog } from '@app/event-log';
+import { Database, ServerSecret, TaskWakeups } from '@app/storage';
 import type { RunOutput, TaskCommand } from '@app/domain';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { aMessage, CLAIM, FENCE, record, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { DamagedStream, Projections } from './rebuild-projections.js';
-import { freshCommandId, TaskStreams } from '../commands/task-streams.js';
+import { newInternalCommandId, TaskWriter } from '../commands/task-writer.js';
 
 const LEASE_MS = 60_000;
 const READ_MODELS = ['task', 'context', 'message_receipt', 'run_queue', 'message', 'artifact_chunk'];
@@ -13,7 +14,7 @@ const MANY = 620;
 
 let testDatabase: TestDatabase;
 let database: Database;
-let streams: TaskStreams;
+let streams: TaskWriter;
 let projections: Projections;
 
 beforeEach(async () => {
@@ -21,9 +22,8 @@ beforeEach(async () => {
   database = new Database(testDatabase.url);
   const secret = new ServerSecret('the secret of a test');
   await database.claimState(secret);
-  const log = new EventLog(database, secret);
-  streams = new TaskStreams(log, new TaskWakeups(database), LEASE_MS);
-  projections = new Projections(log, LEASE_MS);
+  streams = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), LEASE_MS);
+  projections = Projections.over({ database, secret }, LEASE_MS);
 });
 
 afterEach(async () => {
@@ -160,7 +160,7 @@ async function apply(taskId: string, command: TaskCommand, once = true): Promise
       tenantId: 'acme',
       taskId,
       actor: { subject: 'alice', role: 'member' },
-      commandId: messageId === undefined ? freshCommandId('message') : `message:alice:${messageId}`,
+      commandId: messageId === undefined ? newInternalCommandId('message') : `message:alice:${messageId}`,
       fingerprint: Buffer.alloc(32, taskId),
       ...(messageId === undefined ? {} : { receipt: { subject: 'alice', messageId } }),
       ...('fence' in command ? { fence: command.fence } : {}),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { evolve, type RecordedEvent, type TaskState } from '@app/domain';
-import type { EventLog, Executor } from '@app/storage';
+import { type Database, EventDecoder, type Executor, type ServerSecret } from '@app/storage';
 import {
   DELETE_POINTERS,
   LIST_STREAMS,
@@ -60,16 +60,25 @@ const PAGE = 500;
  */
 export class Projections {
   constructor(
-    private readonly log: EventLog,
+    private readonly database: Database,
+    private readonly decoder: EventDecoder,
     /** For a run whose queue row is gone: its new row needs some lease. */
     private readonly leaseMs: number,
   ) {}
+
+  /** Creates it outside of Nest. */
+  static over(
+    { database, secret }: { readonly database: Database; readonly secret: ServerSecret },
+    leaseMs: number,
+  ): Projections {
+    return new Projections(database, new EventDecoder(secret), leaseMs);
+  }
 
   /** Every task that has events, in the order of tenants and ids. */
   async *tasks(): AsyncGenerator<TaskRef> {
     let last: TaskRef = { tenantId: '', taskId: '' };
     for (;;) {
-      const rows = await this.log.database.run<{ tenant_id: string; task_id: string }>(LIST_STREAMS, [
+      const rows = await this.database.run<{ tenant_id: string; task_id: string }>(LIST_STREAMS, [
         last.tenantId,
         last.taskId,
         PAGE,
@@ -81,7 +90,7 @@ export class Projections {
 
   /** Writes the rows of a task; gives what was different before. Throws DamagedStream, with nothing changed. */
   rebuild(task: TaskRef): Promise<RowDifference[]> {
-    return this.log.database.transaction((executor) => this.project(task, executor));
+    return this.database.transaction((executor) => this.project(task, executor));
   }
 
   /**
@@ -89,7 +98,7 @@ export class Projections {
    * wrong where the first is right.
    */
   check(task: TaskRef): Promise<RowDifference[]> {
-    return this.log.database.transaction(async (executor) => {
+    return this.database.transaction(async (executor) => {
       await executor.query('savepoint before_rebuild');
       const differences = await this.project(task, executor);
       await executor.query('rollback to savepoint before_rebuild');
@@ -98,7 +107,7 @@ export class Projections {
   }
 
   private async project(task: TaskRef, executor: Executor): Promise<RowDifference[]> {
-    const { database } = this.log;
+    const { database } = this;
     const id = [task.tenantId, task.taskId];
     await database.run(LOCK_QUEUE_ROW, id, executor);
     const [row] = await database.run<StoredHead>(LOCK_TASK_ROW, id, executor);
@@ -158,13 +167,13 @@ export class Projections {
   private async *pages(task: TaskRef, executor: Executor): AsyncGenerator<(RecordedEvent & { hash: Buffer })[]> {
     let last = 0;
     for (;;) {
-      const rows = await this.log.database.run<FactsRow>(
+      const rows = await this.database.run<FactsRow>(
         READ_FACTS,
         [task.tenantId, task.taskId, last, PAGE],
         executor,
       );
       if (rows.length > 0)
-        yield rows.map((row) => ({ ...this.log.open({ ...row, content: null }, null), hash: row.hash }));
+        yield rows.map((row) => ({ ...this.decoder.decode({ ...row, content: null }, null), hash: row.hash }));
       if (rows.length < PAGE) return;
       last = rows.at(-1)!.version;
     }

@@ -1,5 +1,5 @@
 import { activeRun, isInterrupted, isTerminal, type RecordedEvent, type TaskState } from '@app/domain';
-import type { ReadModelRows } from '@app/storage';
+import type { ReadModelRows } from '@app/event-log';
 
 /**
  * The rows of the read models that a stretch of events changes. Pure, facts and pointers only: what was said stays in

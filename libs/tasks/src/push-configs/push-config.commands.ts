@@ -11,7 +11,7 @@ import {
   webhookOf,
 } from './push-configs.js';
 import { PushPolicy } from './push-policy.js';
-import { freshCommandId, TaskStreams } from '../commands/task-streams.js';
+import { newInternalCommandId, TaskWriter } from '../commands/task-writer.js';
 
 /**
  * Has a webhook told of what happens to a task from now on; one with the same id is replaced. Ended tasks take it too.
@@ -42,7 +42,7 @@ export class DeletePushConfig extends Command<void> {
 @CommandHandler(SetPushConfig)
 export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly streams: TaskWriter,
     private readonly policy: PushPolicy,
     private readonly access: AccessRecord,
     private readonly secret: ServerSecret,
@@ -51,7 +51,7 @@ export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
   async execute({ principal, task, config, protocolVersion }: SetPushConfig): Promise<PushConfigView> {
     const { taskId } = task;
     this.policy.requireOffered();
-    const head = await pushableTask(this.streams.log, principal, task);
+    const head = await pushableTask(this.streams, principal, task);
     const webhook = webhookOf(config);
     this.policy.check(webhook);
     await this.access.note(principal, 'PushConfigSet', taskId, head.state);
@@ -62,7 +62,7 @@ export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
         tenantId,
         taskId,
         actor: { subject, role },
-        commandId: freshCommandId('set-push-config'),
+        commandId: newInternalCommandId('set-push-config'),
         // Names nothing of the target: this stands in the event, in the clear.
         fingerprint: this.secret.hmac('fingerprint', `set-push-config ${configId}`),
         protocolVersion,
@@ -78,7 +78,7 @@ export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
 @CommandHandler(DeletePushConfig)
 export class DeletePushConfigHandler implements ICommandHandler<DeletePushConfig> {
   constructor(
-    private readonly streams: TaskStreams,
+    private readonly streams: TaskWriter,
     private readonly policy: PushPolicy,
     private readonly access: AccessRecord,
     private readonly secret: ServerSecret,
@@ -87,7 +87,7 @@ export class DeletePushConfigHandler implements ICommandHandler<DeletePushConfig
   async execute({ principal, task, configId }: DeletePushConfig): Promise<void> {
     const { taskId } = task;
     this.policy.requireOffered();
-    const head = await pushableTask(this.streams.log, principal, task);
+    const head = await pushableTask(this.streams, principal, task);
     await this.access.note(principal, 'PushConfigDeleted', taskId, head.state);
     const { tenantId, subject, role } = principal;
     await this.streams.apply(
@@ -95,7 +95,7 @@ export class DeletePushConfigHandler implements ICommandHandler<DeletePushConfig
         tenantId,
         taskId,
         actor: { subject, role },
-        commandId: freshCommandId('delete-push-config'),
+        commandId: newInternalCommandId('delete-push-config'),
         fingerprint: this.secret.hmac('fingerprint', `delete-push-config ${configId}`),
       },
       { type: 'DeletePushConfig', configId },

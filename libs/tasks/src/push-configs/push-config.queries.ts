@@ -1,7 +1,8 @@
 import { BOUNDS, invalidField, type Principal } from '@app/domain';
-import { EventLog } from '@app/storage';
+import { Database, WebhookCipher } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { AccessRecord } from '../access/access-record.js';
+import { TaskWriter } from '../commands/task-writer.js';
 import { PageTokens } from '../queries/page-token.js';
 import {
   type PushConfigView,
@@ -46,7 +47,9 @@ export class ListPushConfigs extends Query<PushConfigViews> {
 @QueryHandler(GetPushConfig)
 export class GetPushConfigHandler implements IQueryHandler<GetPushConfig> {
   constructor(
-    private readonly log: EventLog,
+    private readonly writer: TaskWriter,
+    private readonly database: Database,
+    private readonly cipher: WebhookCipher,
     private readonly policy: PushPolicy,
     private readonly access: AccessRecord,
   ) {}
@@ -54,12 +57,12 @@ export class GetPushConfigHandler implements IQueryHandler<GetPushConfig> {
   async execute({ principal, task, configId }: GetPushConfig): Promise<PushConfigView> {
     const { taskId } = task;
     this.policy.requireOffered();
-    const head = await pushableTask(this.log, principal, task);
+    const head = await pushableTask(this.writer, principal, task);
     const id = configId ?? theOnly(head.state.pushConfigs ?? [], taskId);
     if (id === undefined || !head.state.pushConfigs?.includes(id)) throw pushConfigNotFound(taskId);
     await this.access.note(principal, 'PushConfigsRead', taskId, head.state);
     const { tenantId } = principal;
-    const [config] = await readPushConfigs(this.log, { tenantId, taskId }, head, [id]);
+    const [config] = await readPushConfigs({ database: this.database, cipher: this.cipher }, { tenantId, taskId }, head, [id]);
     if (config === undefined) throw pushConfigNotFound(taskId);
     return config;
   }
@@ -68,7 +71,9 @@ export class GetPushConfigHandler implements IQueryHandler<GetPushConfig> {
 @QueryHandler(ListPushConfigs)
 export class ListPushConfigsHandler implements IQueryHandler<ListPushConfigs> {
   constructor(
-    private readonly log: EventLog,
+    private readonly writer: TaskWriter,
+    private readonly database: Database,
+    private readonly cipher: WebhookCipher,
     private readonly policy: PushPolicy,
     private readonly access: AccessRecord,
     private readonly tokens: PageTokens,
@@ -81,7 +86,7 @@ export class ListPushConfigsHandler implements IQueryHandler<ListPushConfigs> {
     if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > BOUNDS.pageSizeMax) {
       throw invalidField('pageSize', `must be a whole number from 1 to ${BOUNDS.pageSizeMax}`);
     }
-    const head = await pushableTask(this.log, principal, task);
+    const head = await pushableTask(this.writer, principal, task);
     await this.access.note(principal, 'PushConfigsRead', taskId, head.state);
     const { tenantId, subject, role } = principal;
     const boundTo = ['push-configs', tenantId, subject, role, taskId];
@@ -89,7 +94,7 @@ export class ListPushConfigsHandler implements IQueryHandler<ListPushConfigs> {
     const ids = [...(head.state.pushConfigs ?? [])].sort();
     const following = ids.filter((id) => after === null || id > after);
     const shown = following.slice(0, pageSize);
-    const configs = await readPushConfigs(this.log, { tenantId, taskId }, head, shown);
+    const configs = await readPushConfigs({ database: this.database, cipher: this.cipher }, { tenantId, taskId }, head, shown);
     const nextPageToken = following.length > shown.length ? this.tokens.seal([shown.at(-1)!], boundTo) : '';
     return { configs, nextPageToken };
   }

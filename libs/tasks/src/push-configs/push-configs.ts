@@ -1,5 +1,6 @@
 import { DomainError, type Principal, taskNotFound } from '@app/domain';
-import type { EventLog, NamedStatement, StreamHead, WebhookTarget } from '@app/storage';
+import type { Database, NamedStatement, StreamHead, WebhookCipher, WebhookTarget } from '@app/storage';
+import type { TaskWriter } from '../commands/task-writer.js';
 import { isThere } from '../access/visible-task.js';
 
 /** A webhook as its owner reads it. */
@@ -35,12 +36,12 @@ export interface PushedTask {
 
 /** Head of a task whose webhooks this caller may manage. Errors: TaskNotFound. */
 export async function pushableTask(
-  log: EventLog,
+  writer: TaskWriter,
   principal: Principal,
   { taskId, agent }: PushedTask,
 ): Promise<StreamHead> {
   const { tenantId } = principal;
-  const loaded = await log.head(tenantId, taskId);
+  const loaded = await writer.head(tenantId, taskId);
   if (loaded === null) throw taskNotFound(taskId);
   const { state } = loaded.head;
   if (state.status === 'replied' || !isThere(principal, state, agent)) throw taskNotFound(taskId);
@@ -49,13 +50,13 @@ export async function pushableTask(
 
 /** Webhooks of a task in the order of the ids, readable; none once the task is erased. */
 export async function readPushConfigs(
-  log: EventLog,
+  { database, cipher }: { readonly database: Database; readonly cipher: WebhookCipher },
   { tenantId, taskId }: { tenantId: string; taskId: string },
   { key }: StreamHead,
   ids: readonly string[],
 ): Promise<PushConfigView[]> {
   if (ids.length === 0 || key === null) return [];
-  const rows = await log.database.run<{ config_id: string; sealed_target: Buffer }>(LOAD_CONFIGS, [
+  const rows = await database.run<{ config_id: string; sealed_target: Buffer }>(LOAD_CONFIGS, [
     tenantId,
     taskId,
     ids,
@@ -65,7 +66,7 @@ export async function readPushConfigs(
     const target = sealed.get(configId);
     return target === undefined
       ? []
-      : [viewOf(taskId, configId, log.webhooks.open(target, key, { tenantId, taskId, configId }))];
+      : [viewOf(taskId, configId, cipher.open(target, key, { tenantId, taskId, configId }))];
   });
 }
 

@@ -1,5 +1,5 @@
 import { BOUNDS, invalidField, type Principal, type TaskView, viewBytes } from '@app/domain';
-import { EventLog } from '@app/storage';
+import { Database } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { pageOfTasks, type TaskFilter } from './list-tasks.statement.js';
 import { PageTokens } from './page-token.js';
@@ -36,7 +36,7 @@ export class ListTasks extends Query<TaskPage> {
 @QueryHandler(ListTasks)
 export class ListTasksHandler implements IQueryHandler<ListTasks> {
   constructor(
-    private readonly log: EventLog,
+    private readonly database: Database,
     private readonly reader: TaskReader,
     private readonly tokens: PageTokens,
   ) {}
@@ -48,7 +48,7 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     }
     const boundTo = bindingOf(principal, request);
     const after = request.pageToken ? this.tokens.open(request.pageToken, boundTo) : null;
-    const { kysely } = this.log.database;
+    const { kysely } = this.database;
     const { rows } = await pageOfTasks(kysely, principal, request, { after, limit: pageSize + 1 }).execute(kysely);
     const totalSize = Number(rows[0]?.total ?? 0);
     const found = rows

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { evolveAll, type Principal, type TaskStatus } from '@app/domain';
-import { Database, EventLog, ServerSecret } from '@app/storage';
+import { Database, ServerSecret } from '@app/storage';
 import { aMember, SUBMITTED } from '../../../../test/support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { ListTasks, ListTasksHandler, type ListTasksRequest } from './list-tasks.query.js';
@@ -20,8 +20,7 @@ beforeAll(async () => {
   database = new Database(testDatabase.url, { maxConnections: 4 });
   const secret = new ServerSecret(SECRET);
   await database.claimState(secret);
-  const log = new EventLog(database, secret);
-  handler = new ListTasksHandler(log, new TaskReader(log), new PageTokens(secret));
+  handler = new ListTasksHandler(database, TaskReader.over({ database, secret }), new PageTokens(secret));
   await seed('alice', MANY, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
   // F23: 1,000 tasks of one moment among 10,000.
   await seed('carol', 9_000, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");

@@ -11,12 +11,13 @@ import {
   type TaskView,
   viewBytes,
 } from '@app/domain';
-import { Database, EventLog, ServerSecret, TaskWakeups } from '@app/storage';
+import { EventLog } from '@app/event-log';
+import { Database, EventDecoder, ServerSecret, TaskWakeups } from '@app/storage';
 import fc from 'fast-check';
 import { RETRY, SUBMIT } from '../../../../test/support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { TaskReader } from './task-reader.js';
-import { freshCommandId, TaskStreams } from '../commands/task-streams.js';
+import { newInternalCommandId, TaskWriter } from '../commands/task-writer.js';
 
 const TENANT = 'acme';
 const SECRET = 'a secret of the reader tests, long enough';
@@ -25,17 +26,19 @@ const KiB = 1024;
 let testDatabase: TestDatabase;
 let database: Database;
 let log: EventLog;
+let decoder: EventDecoder;
 let reader: TaskReader;
-let streams: TaskStreams;
+let streams: TaskWriter;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = new Database(testDatabase.url, { maxConnections: 4 });
   const secret = new ServerSecret(SECRET);
   await database.claimState(secret);
-  log = new EventLog(database, secret);
-  reader = new TaskReader(log);
-  streams = new TaskStreams(log, new TaskWakeups(database), 30_000);
+  decoder = new EventDecoder(secret);
+  log = new EventLog(database, secret, decoder);
+  reader = new TaskReader(database, decoder, log);
+  streams = new TaskWriter(log, new TaskWakeups(database), 30_000);
 });
 
 afterAll(async () => {
@@ -49,7 +52,7 @@ const apply = (taskId: string, command: Parameters<typeof decide>[2]) =>
       tenantId: TENANT,
       taskId,
       actor: { subject: 'alice', role: 'member' },
-      commandId: freshCommandId('test'),
+      commandId: newInternalCommandId('test'),
       fingerprint: Buffer.alloc(32),
     },
     command,
@@ -194,13 +197,13 @@ describe('a record that someone spoiled', () => {
   ] as const)('shows everything but a message that is %s, and counts it', async (why, content) => {
     const taskId = await aTask([did]);
     await replaceContent(taskId, 'StatusReported', content);
-    const before = log.skipped[why];
+    const before = decoder.skipped[why];
     const view = (await reader.view(TENANT, taskId, { artifacts: true }))!;
     expect(view.history.map(({ messageId }) => messageId)).toEqual([SUBMIT.message.messageId]);
     expect(view.statusMessage?.messageId).toBe('m3');
     expect(view.artifacts).toHaveLength(2);
     expect(view.truncated).toEqual({ unreadable: 1 });
-    expect(log.skipped[why]).toBe(before + 1);
+    expect(decoder.skipped[why]).toBe(before + 1);
   });
 
   it('shows a placeholder for an artifact of which nothing can be read', async () => {
@@ -233,14 +236,14 @@ describe('a record that someone spoiled', () => {
       `update task set state = jsonb_set(state::jsonb, '{contextId}', '""')::json where task_id = $1`,
       [taskId],
     );
-    const before = log.skipped['invalid-context'];
+    const before = decoder.skipped['invalid-context'];
     const views = [
       await reader.view(TENANT, taskId, { artifacts: false }),
       await reader.view(TENANT, taskId, { artifacts: false }),
     ];
     expect(views[0]!.state.contextId).toMatch(/^[0-9a-f-]{36}$/);
     expect(views[1]!.state.contextId).toBe(views[0]!.state.contextId);
-    expect(log.skipped['invalid-context']).toBe(before + 2);
+    expect(decoder.skipped['invalid-context']).toBe(before + 2);
   });
 });
 

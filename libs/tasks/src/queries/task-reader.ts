@@ -1,24 +1,31 @@
 import {
   BOUNDS,
   boundView,
-  prefixWithin,
+  countWithin,
   type Message,
   type RecordedEvent,
-  saidIn,
+  messageOfEvent,
   type SizedArtifact,
   type SizedMessage,
   type TaskState,
   type TaskView,
-  type WholeTask,
-  withChunk,
+  type UnboundedTask,
+  appendChunk,
 } from '@app/domain';
-import type { EventLog, StoredEvent, TaskKey } from '@app/storage';
+import { EventLog } from '@app/event-log';
+import { type Database, EventDecoder, type ServerSecret, type StoredEvent, type TaskKey } from '@app/storage';
 import { LOAD_CONTENT, LOAD_SIZES, LOAD_TASKS } from './task-view.statements.js';
 
 /** How much of a task to read. Absent `historyLength`: all of the history within its bounds. */
 export interface ViewOptions {
   readonly historyLength?: number;
   readonly artifacts: boolean;
+}
+
+/** An event as it is stored, and with its content decrypted. */
+export interface StoredTaskEvent {
+  readonly stored: StoredEvent;
+  readonly event: RecordedEvent;
 }
 
 export interface TaskRow {
@@ -56,10 +63,36 @@ const SEAL_BYTES = 64;
 
 /** Reads tasks from the read models: their rows, and through the pointers what a bounded view shows of the log. */
 export class TaskReader {
-  constructor(private readonly log: EventLog) {}
+  constructor(
+    private readonly database: Database,
+    private readonly decoder: EventDecoder,
+    private readonly log: EventLog,
+  ) {}
+
+  /** Creates a reader outside of Nest. */
+  static over({ database, secret }: { readonly database: Database; readonly secret: ServerSecret }): TaskReader {
+    const decoder = new EventDecoder(secret);
+    return new TaskReader(database, decoder, new EventLog(database, secret, decoder));
+  }
+
+  /** Returns the events of one task after a version, in order, at most `limit`. */
+  events(tenantId: string, taskId: string, after: number, limit: number): Promise<RecordedEvent[]> {
+    return this.log.read(tenantId, taskId, after, limit);
+  }
+
+  /** Returns the same events, each also as it is stored. */
+  async storedEvents(tenantId: string, taskId: string, after: number, limit: number): Promise<StoredTaskEvent[]> {
+    const rows = await this.log.readStored(tenantId, taskId, after, limit);
+    return rows.map(({ event: stored, key }) => ({ stored, event: this.decoder.decode(stored, key) }));
+  }
+
+  /** Returns the state of a task as of a version, or null if it has no such version. `from` is an earlier state to start from. */
+  stateAt(tenantId: string, taskId: string, version: number, from?: TaskState | null): Promise<TaskState | null> {
+    return this.log.stateAt(tenantId, taskId, version, from);
+  }
 
   async rows(tenantId: string, taskIds: readonly string[]): Promise<TaskRow[]> {
-    const rows = await this.log.database.run<{ task_id: string; state: TaskState; wrapped_key: Buffer | null }>(
+    const rows = await this.database.run<{ task_id: string; state: TaskState; wrapped_key: Buffer | null }>(
       LOAD_TASKS,
       [tenantId, taskIds],
     );
@@ -70,8 +103,8 @@ export class TaskReader {
   rowOf(tenantId: string, row: { task_id: string; state: TaskState; wrapped_key: Buffer | null }): TaskRow {
     return {
       taskId: row.task_id,
-      state: this.log.stateOf(tenantId, row.task_id, row.state),
-      key: this.log.unwrap(tenantId, row.task_id, row.wrapped_key),
+      state: this.decoder.stateOf(tenantId, row.task_id, row.state),
+      key: this.decoder.unwrap(tenantId, row.task_id, row.wrapped_key),
     };
   }
 
@@ -99,7 +132,7 @@ export class TaskReader {
       const batch = rows.slice(first);
       const batched = Math.max(
         1,
-        prefixWithin(
+        countWithin(
           batch.map(({ taskId }) => ({ bytes: sizes.get(taskId)! })),
           BATCH_BYTES,
         ),
@@ -110,7 +143,7 @@ export class TaskReader {
   }
 
   private async sizes(tenantId: string, rows: readonly TaskRow[], options: ViewOptions): Promise<Map<string, number>> {
-    const sizes = await this.log.database.run<{ task_id: string; bytes: string }>(LOAD_SIZES, [
+    const sizes = await this.database.run<{ task_id: string; bytes: string }>(LOAD_SIZES, [
       ...placesOf(tenantId, rows),
       options.historyLength ?? ALL_MESSAGES,
       options.artifacts,
@@ -134,9 +167,9 @@ export class TaskReader {
     );
   }
 
-  private async read(tenantId: string, rows: readonly TaskRow[], limits: Limits): Promise<WholeTask[]> {
+  private async read(tenantId: string, rows: readonly TaskRow[], limits: Limits): Promise<UnboundedTask[]> {
     if (rows.length === 0) return [];
-    const content = await this.log.database.run<ContentRow>(LOAD_CONTENT, [
+    const content = await this.database.run<ContentRow>(LOAD_CONTENT, [
       ...placesOf(tenantId, rows),
       limits.messages,
       BOUNDS.agentMessages,
@@ -150,7 +183,7 @@ export class TaskReader {
     return rows.map((row) => this.assemble(tenantId, row, byTask.get(row.taskId)!));
   }
 
-  private assemble(tenantId: string, row: TaskRow, content: readonly ContentRow[]): WholeTask {
+  private assemble(tenantId: string, row: TaskRow, content: readonly ContentRow[]): UnboundedTask {
     const history: SizedMessage[] = [];
     const artifacts = new Map<string, SizedArtifact>();
     let statusMessage: SizedMessage | null = null;
@@ -160,11 +193,11 @@ export class TaskReader {
       const { artifact_id: artifactId } = stored;
       switch (stored.kind) {
         case 'status':
-          statusMessage = saidIn(row.taskId, this.open(row, stored));
+          statusMessage = messageOfEvent(row.taskId, this.open(row, stored));
           break;
         case 'message':
           historyCount = Number(stored.of_all);
-          history.push(stored.version === null ? unread(stored) : saidIn(row.taskId, this.open(row, stored))!);
+          history.push(stored.version === null ? unread(stored) : messageOfEvent(row.taskId, this.open(row, stored))!);
           break;
         case 'artifact': {
           artifactCount = Number(stored.of_all);
@@ -175,7 +208,7 @@ export class TaskReader {
         case 'chunk': {
           const before = artifacts.get(artifactId)!;
           const { content: opened, missing } = this.open(row, stored);
-          artifacts.set(artifactId, { ...before, ...withChunk(before, opened?.artifact, missing) });
+          artifacts.set(artifactId, { ...before, ...appendChunk(before, opened?.artifact, missing) });
         }
       }
     }
@@ -192,10 +225,10 @@ export class TaskReader {
   }
 
   private open(row: TaskRow, stored: ContentRow): RecordedEvent {
-    const event = this.log.open({ ...stored, version: stored.version! }, row.key);
+    const event = this.decoder.decode({ ...stored, version: stored.version! }, row.key);
     if (stored.too_large !== true) return event;
     // Its facts told how large it is, unless someone spoiled the record.
-    if ('bytes' in event.facts && (event.facts.bytes ?? 0) <= BOUNDS.taskBytes) this.log.skipped['too-large'] += 1;
+    if ('bytes' in event.facts && (event.facts.bytes ?? 0) <= BOUNDS.taskBytes) this.decoder.skipped['too-large'] += 1;
     return { ...event, missing: 'unreadable' };
   }
 }

@@ -1,41 +1,32 @@
+import { EVENT_SCHEMA_VERSION, eventIdOf, evolve, type RecordedEvent, type TaskState } from '@app/domain';
 import {
-  contentProblem,
-  EVENT_SCHEMA_VERSION,
-  type EventContent,
-  eventIdOf,
-  evolve,
-  type MissingContent,
-  type RecordedEvent,
-  type TaskState,
-  withUsableContext,
-} from '@app/domain';
-import type { Append, AppendResult, Receipt, StreamHead } from './append.js';
+  ContentCipher,
+  type Database,
+  EventDecoder,
+  type Executor,
+  type ServerSecret,
+  type StoredEvent,
+  type StreamHead,
+  type TaskKey,
+  WebhookCipher,
+} from '@app/storage';
+import type { Append, AppendResult, Receipt } from './append.js';
 import { APPEND_ONE, AppendBatches, type AppendedRow } from './append-batches.js';
-import { ContentCipher, type TaskKey } from '../crypto/content-cipher.js';
-import type { Database, Executor } from '../postgres/database.js';
 import { COMMAND_OF_EVENT, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
-import type { StoredEvent } from '../postgres/schema.js';
-import type { ServerSecret } from '../crypto/server-secret.js';
-import { WebhookCipher } from '../crypto/webhook-cipher.js';
 
 const FACTS_PAGE = 1_000;
 
-/** How often stored content was passed over, and why. */
-export type SkippedContent = Record<'corrupt' | 'malformed' | 'too-deep' | 'too-large' | 'invalid-context', number>;
-
 /** The append-only log of every stream. Nothing else writes events. */
 export class EventLog {
-  /** Counted for `/metrics`: each is a record that someone spoiled. */
-  readonly skipped: SkippedContent = { corrupt: 0, malformed: 0, 'too-deep': 0, 'too-large': 0, 'invalid-context': 0 };
-  /** Reads the targets of webhooks. */
-  readonly webhooks: WebhookCipher;
   private readonly cipher: ContentCipher;
+  private readonly webhooks: WebhookCipher;
   private readonly batches: AppendBatches;
 
   constructor(
-    readonly database: Database,
+    private readonly database: Database,
     secret: ServerSecret,
+    private readonly decoder = new EventDecoder(secret),
   ) {
     this.cipher = new ContentCipher(secret);
     this.webhooks = new WebhookCipher(secret);
@@ -132,27 +123,14 @@ export class EventLog {
     if (row === undefined) return null;
     const { receipt_task: receiptTask, receipt_fingerprint: fingerprint } = row;
     return {
-      head: this.headOf(tenantId, taskId, row),
+      head: this.decoder.headOf(tenantId, taskId, row),
       receipt: receiptTask === null || fingerprint === null ? null : { taskId: receiptTask, fingerprint },
-    };
-  }
-
-  /** A head from a row that someone read for it (the claim reads many at once). */
-  headOf(
-    tenantId: string,
-    taskId: string,
-    row: { state: TaskState; head_hash: Buffer; wrapped_key: Buffer | null },
-  ): StreamHead {
-    return {
-      state: this.stateOf(tenantId, taskId, row.state),
-      hash: row.head_hash,
-      key: this.unwrap(tenantId, taskId, row.wrapped_key),
     };
   }
 
   /** Events of one stream after a version, in order, at most `limit`, their content readable. */
   async read(tenantId: string, taskId: string, after: number, limit: number): Promise<RecordedEvent[]> {
-    return (await this.readStored(tenantId, taskId, after, limit)).map(({ event, key }) => this.open(event, key));
+    return (await this.readStored(tenantId, taskId, after, limit)).map(({ event, key }) => this.decoder.decode(event, key));
   }
 
   /** The same events as they are stored, with the key of their content. */
@@ -168,7 +146,7 @@ export class EventLog {
       after,
       limit,
     ]);
-    const key = this.unwrap(tenantId, taskId, rows[0]?.wrapped_key ?? null);
+    const key = this.decoder.unwrap(tenantId, taskId, rows[0]?.wrapped_key ?? null);
     return rows.map((event) => {
       delete event.wrapped_key;
       return { event, key };
@@ -193,62 +171,11 @@ export class EventLog {
       >(READ_FACTS, [tenantId, taskId, after, version, FACTS_PAGE]);
       if (rows.length === 0) return null;
       for (const row of rows) {
-        const event = this.open({ ...row, content: null }, null);
+        const event = this.decoder.decode({ ...row, content: null }, null);
         state = evolve(state, event, event);
       }
     }
     return state;
-  }
-
-  /** A stored event with its content, or why it is `missing`: a record that someone spoiled still shows the rest of it. */
-  open(
-    stored: Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'version' | 'recorded_at'>,
-    key: TaskKey | null,
-  ): RecordedEvent {
-    return {
-      type: stored.type,
-      facts: JSON.parse(stored.facts) as unknown,
-      ...(stored.content === null ? {} : this.contentOf(stored.event_id, stored.content, key)),
-      version: stored.version,
-      recordedAt: stored.recorded_at.toISOString(),
-    } as RecordedEvent;
-  }
-
-  /** The state of a task as stored; a context id that cannot be one is replaced. */
-  stateOf(tenantId: string, taskId: string, stored: TaskState): TaskState {
-    const state = withUsableContext(tenantId, taskId, stored);
-    if (state !== stored) this.skipped['invalid-context'] += 1;
-    return state;
-  }
-
-  /** Null when the key is gone, or is not one that this server's secret wrapped. */
-  unwrap(tenantId: string, taskId: string, wrapped: Buffer | null): TaskKey | null {
-    try {
-      return wrapped === null ? null : this.cipher.unwrap(tenantId, taskId, wrapped);
-    } catch {
-      this.skipped.corrupt += 1;
-      return null;
-    }
-  }
-
-  private contentOf(
-    eventId: string,
-    stored: Buffer,
-    key: TaskKey | null,
-  ): { content: EventContent } | { missing: MissingContent } {
-    if (key === null) return { missing: 'erased' };
-    const skip = (why: keyof SkippedContent): { missing: MissingContent } => {
-      this.skipped[why] += 1;
-      return { missing: 'unreadable' };
-    };
-    let content: unknown;
-    try {
-      content = this.cipher.decrypt(key, eventId, stored);
-    } catch {
-      return skip('corrupt');
-    }
-    const problem = contentProblem(content);
-    return problem === null ? { content: content as EventContent } : skip(problem);
   }
 
   /** Of the command whose first event has this id. */

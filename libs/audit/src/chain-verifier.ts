@@ -1,5 +1,5 @@
-import type { StoredEvent } from '../postgres/schema.js';
-import { eventHash, GENESIS_HASH } from './hash-chain.js';
+import type { StoredEvent } from '@app/storage';
+import { eventHash, GENESIS_HASH } from '@app/event-log';
 
 /** Where a stream stops being what was written, and in which way. */
 export interface ChainBreak {

@@ -11,16 +11,8 @@ import {
   type TaskCommand,
   type TaskState,
 } from '@app/domain';
-import type {
-  Append,
-  AppendResult,
-  EventLog,
-  Executor,
-  Receipt,
-  StreamHead,
-  TaskWakeups,
-  WebhookTarget,
-} from '@app/storage';
+import type { Append, AppendResult, EventLog, Receipt } from '@app/event-log';
+import type { Executor, StreamHead, TaskWakeups, WebhookTarget } from '@app/storage';
 import { projectPushes } from '../projections/push.projector.js';
 import { projectRows } from '../projections/task.projector.js';
 
@@ -46,17 +38,25 @@ export type Applied =
   | { readonly outcome: 'applied'; readonly head: StreamHead; readonly events: readonly RecordedEvent[] }
   | { readonly outcome: 'received'; readonly receipt: Receipt };
 
+/** What an append has added to a stream, and the new end of the stream. */
+export type Appended = Extract<AppendResult, { outcome: 'appended' }>;
+
 const MAX_CONFLICTS = 20;
 const NO_PAYLOAD = Buffer.alloc(32);
 
 /** Runs commands against streams: load, decide, project, append; decide anew when another append came first. */
-export class TaskStreams {
+export class TaskWriter {
   constructor(
-    readonly log: EventLog,
+    private readonly log: EventLog,
     readonly wakeups: TaskWakeups,
     private readonly leaseMs: number,
     private readonly now: () => Date = () => new Date(),
   ) {}
+
+  /** Returns the head of a task's stream, and the receipt of a caller's message if there is one. Null if there is no such task. */
+  head(...of: Parameters<EventLog['head']>): ReturnType<EventLog['head']> {
+    return this.log.head(...of);
+  }
 
   /**
    * Applies one command. `known` is the head that the caller holds already (`null`: the stream is new); without it the
@@ -104,7 +104,7 @@ export class TaskStreams {
     command: TaskCommand,
     head: StreamHead,
     executor: Executor,
-  ): Promise<Extract<AppendResult, { outcome: 'appended' }> | null> {
+  ): Promise<Appended | null> {
     const prepared = this.prepare(envelope, command, head);
     if (prepared === null) return null;
     const result = await this.log.append(prepared, executor);
@@ -158,11 +158,11 @@ export class TaskStreams {
 }
 
 /** A command id for a command that nobody retries by name. */
-export const freshCommandId = (what: string): string => `${what}:${randomUUID()}`;
+export const newInternalCommandId = (what: string): string => `${what}:${randomUUID()}`;
 
 /** What names a command of Acta's own: it cannot come back, so that no payload is kept to compare. */
-export const freshCommand = (what: string): Pick<CommandEnvelope, 'commandId' | 'fingerprint'> => ({
-  commandId: freshCommandId(what),
+export const newInternalCommand = (what: string): Pick<CommandEnvelope, 'commandId' | 'fingerprint'> => ({
+  commandId: newInternalCommandId(what),
   fingerprint: NO_PAYLOAD,
 });
 

@@ -1,7 +1,7 @@
 import { type ChainBreak, ChainVerifier } from './chain-verifier.js';
-import type { Database, NamedStatement } from '../postgres/database.js';
-import { EVENT_COLUMNS } from './event-log.statements.js';
-import type { StoredEvent } from '../postgres/schema.js';
+import type { Database, NamedStatement } from '@app/storage';
+import { EVENT_COLUMNS } from '@app/event-log';
+import type { StoredEvent } from '@app/storage';
 
 /** Which streams to verify; absent: all. */
 export interface StreamScope {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { aMember } from '../../../../test/support/tasks.js';
-import { createTestDatabase } from '../../../../test/support/database/test-database.js';
+import { Acta, type Replica } from '../../../test/support/acta.js';
+import { aMember } from '../../../test/support/tasks.js';
+import { createTestDatabase } from '../../../test/support/database/test-database.js';
 import { FEED_START, type FeedCursor, readFeed } from './feed.js';
 
 const alice = aMember('alice');

@@ -1,4 +1,4 @@
-import type { Database, NamedStatement } from '../postgres/database.js';
+import type { Database, NamedStatement } from '@app/storage';
 
 /** What `append_events` answers. */
 export interface AppendedRow {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decide, evolveAll, type TaskCommand } from '@app/domain';
-import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { aMessage, SUBMIT } from '../../../../test/support/tasks.js';
-import type { Append, StreamHead } from './append.js';
+import { Acta, type Replica } from '../../../test/support/acta.js';
+import { aMessage, SUBMIT } from '../../../test/support/tasks.js';
+import type { StreamHead } from '@app/storage';
+import type { Append } from './append.js';
 import { LOAD_HEAD } from './event-log.statements.js';
 
 const TENANT = 'acme';
@@ -170,9 +171,9 @@ describe('the database', () => {
        where e.content is not null and e.task_id in ('t1', 't2') and e.version = 2 order by e.task_id`,
     );
     const stored = { type: 'MessageAccepted', facts: '{}', version: 2, recorded_at: new Date(AT) };
-    const key = first.log.unwrap(TENANT, 't1', one!.wrapped_key)!;
+    const key = first.decoder.unwrap(TENANT, 't1', one!.wrapped_key)!;
     const open = (content: Buffer, eventId: string) =>
-      first.log.open({ ...stored, content, event_id: eventId }, key).content;
+      first.decoder.decode({ ...stored, content, event_id: eventId }, key).content;
     expect(open(one!.content, one!.event_id)?.message).toEqual(SUBMIT.message);
     const flipped = Buffer.from(one!.content);
     flipped[20]! ^= 1;

@@ -1,14 +1,5 @@
 import type { Actor, Fence, RecordedEvent, TaskEvent, TaskState } from '@app/domain';
-import type { TaskKey } from '../crypto/content-cipher.js';
-import type { PushRows } from '../crypto/webhook-cipher.js';
-
-/** The end of a stream: what the next append builds on. */
-export interface StreamHead {
-  readonly state: TaskState;
-  readonly hash: Buffer;
-  /** Null once the task's content has been erased. */
-  readonly key: TaskKey | null;
-}
+import type { PushRows, StreamHead } from '@app/storage';
 
 export interface Receipt {
   readonly taskId: string;

@@ -1,6 +1,6 @@
-import type { Database } from '../postgres/database.js';
+import type { Database } from '@app/storage';
 import { READ_FEED } from './event-log.statements.js';
-import type { StoredEvent } from '../postgres/schema.js';
+import type { StoredEvent } from '@app/storage';
 
 /** How far a reader of the feed has come. The strings are a 64-bit transaction id and position. */
 export interface FeedCursor {

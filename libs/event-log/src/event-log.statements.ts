@@ -1,4 +1,4 @@
-import type { NamedStatement } from '../postgres/database.js';
+import type { NamedStatement } from '@app/storage';
 
 /** The head of a stream, and, when asked for, what became of a message of this caller. */
 export const LOAD_HEAD: NamedStatement = {
