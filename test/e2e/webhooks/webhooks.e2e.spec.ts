@@ -10,7 +10,7 @@ import { ActaProcess } from '../../support/processes/acta-process.js';
 import { DatabaseView } from '../../support/database/database-view.js';
 import { call, eventually, http, sendParams, V1Caller, type WireTask } from '../../support/clients/rpc.js';
 import { environmentFor, type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
-import { type ReceivedPush, stateIn, WebhookReceiver } from '../../support/clients/webhook-receiver.js';
+import { type ReceivedWebhook, stateIn, WebhookReceiver } from '../../support/clients/webhook-receiver.js';
 
 const CREDENTIALS = 'credentials-that-nobody-may-see';
 const NOTIFICATION_TOKEN = 'token-that-only-its-owner-sees';
@@ -34,7 +34,7 @@ async function ask<T = JsonObject>(version: '1.0' | '0.3', method: string, param
   if (body.result === undefined) throw new Error(text);
   return body.result as T;
 }
-const toldOf = (id: string): ReceivedPush[] => hook.taken.filter(({ text }) => text.includes(id));
+const toldOf = (id: string): ReceivedWebhook[] => hook.accepted.filter(({ text }) => text.includes(id));
 
 describe('webhooks', () => {
   // [A2A-PUSH-1]
@@ -168,8 +168,8 @@ describe('webhooks', () => {
     expect(listed.every(({ state }) => state === 'dead')).toBe(true);
     down = false;
     expect(await acta('retry', '--task', id)).toContain(id);
-    await flaky.until(({ taken }) => taken.length === listed.length);
-    expect(flaky.taken.map(stateIn).at(-1)).toBe('TASK_STATE_COMPLETED');
+    await flaky.until(({ accepted: taken }) => taken.length === listed.length);
+    expect(flaky.accepted.map(stateIn).at(-1)).toBe('TASK_STATE_COMPLETED');
     await eventually(
       () => acta('list', '--task', id),
       (text) => text.includes('There are no such deliveries.'),
@@ -177,10 +177,10 @@ describe('webhooks', () => {
     await flaky.close();
   }, 60_000);
 
-  it('are signed, as the verifier in docs/push.md can tell', async () => {
+  it('are signed, as the verifier in docs/webhooks.md can tell', async () => {
     const { id } = await caller.send('hello', { configuration: { taskPushNotificationConfig: { url: hook.urlOf() } } });
     await hook.until(() => toldOf(id).length > 0);
-    const [{ headers, text }] = toldOf(id) as [ReceivedPush];
+    const [{ headers, text }] = toldOf(id) as [ReceivedWebhook];
     const signature = String(headers['x-acta-signature']);
     const verified = await verifier(server.url);
     expect(await verified(signature, text)).toBe('true');
@@ -293,9 +293,9 @@ describe('a server that may not tell private addresses', () => {
   }, 60_000);
 });
 
-/** The Node program of docs/push.md, run as a receiver would run it. */
+/** The Node program of docs/webhooks.md, run as a receiver would run it. */
 async function verifier(url: string) {
-  const page = await readFile(new URL('../../../docs/push.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8');
   const code = /```js\n([\s\S]*?)```/.exec(page)![1]!;
   return async (signature: string, body: string, now = Date.now() / 1000): Promise<string> => {
     const folder = await mkdtemp(join(tmpdir(), 'acta-verifier-'));
