@@ -69,7 +69,7 @@ const PATHS: Record<ProtocolVersion, Record<CardBinding, string>> = {
 };
 
 /** The interfaces of a server at `publicUrl` that serves these bindings: each in 1.0 first, then each in 0.3. */
-export function interfacesAt(publicUrl: string, bindings: readonly CardBinding[]): CardInterface[] {
+export function cardInterfaces(publicUrl: string, bindings: readonly CardBinding[]): CardInterface[] {
   const root = publicUrl.replace(/\/+$/, '');
   return (['1.0', '0.3'] as const).flatMap((version) =>
     bindings.map((binding) => ({ url: `${root}${PATHS[version][binding]}`, binding, version })),
@@ -77,7 +77,7 @@ export function interfacesAt(publicUrl: string, bindings: readonly CardBinding[]
 }
 
 /** An `AgentExtension`, the same in both versions. */
-export const writeExtension = ({ uri, description, required, params }: CardExtension): JsonObject => ({
+export const encodeExtension = ({ uri, description, required, params }: CardExtension): JsonObject => ({
   uri,
   ...(description === undefined ? {} : { description }),
   ...(required === undefined ? {} : { required }),
@@ -85,7 +85,7 @@ export const writeExtension = ({ uri, description, required, params }: CardExten
 });
 
 /** An `AgentSkill`, the same in both versions. */
-export const writeSkill = ({
+export const encodeSkill = ({
   id,
   name,
   description,

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { DomainError, invalidField, taskNotFound, type DomainErrorDetails, type DomainErrorKind } from '@app/domain';
-import { asDomainError, jsonRpcStatus, rest, retryAfterSeconds, v03, v1 } from './index.js';
+import { asRequestError, jsonRpcHttpStatus, rest, retryAfterSeconds, v03, v1 } from './index.js';
+import {
+  type RequestError,
+  type RequestErrorKind,
+  TransportError,
+  type TransportErrorDetails,
+  type TransportErrorKind,
+} from './transport/transport-error.js';
 
 const details: DomainErrorDetails = {
   TaskNotFound: { taskId: 't' },
@@ -10,18 +17,11 @@ const details: DomainErrorDetails = {
   ContentTypeNotSupported: { mediaType: 'image/png' },
   UnsupportedOperation: { operation: 'stream' },
   PushNotificationNotSupported: {},
-  ExtendedCardNotConfigured: {},
   ExtensionSupportRequired: { extension: 'https://x.test/e' },
   VersionNotSupported: { version: '2.0' },
   InvalidAgentResponse: { taskId: 't' },
   Fenced: { taskId: 't', leaseGeneration: 2, dispatcherGeneration: 3 },
   CommandConflict: { commandId: 'c' },
-  ParseError: {},
-  InvalidRequest: {},
-  MethodNotFound: { method: 'x' },
-  MethodNotAllowed: { allow: 'GET, POST' },
-  UnsupportedMediaType: { mediaType: 'text/plain' },
-  PayloadTooLarge: { limit: 1_500_000 },
   Unauthenticated: {},
   Forbidden: {},
   RateLimited: { retryAfterSeconds: 3 },
@@ -29,8 +29,17 @@ const details: DomainErrorDetails = {
   Internal: {},
 };
 
+const transportDetails: TransportErrorDetails = {
+  ParseError: {},
+  InvalidRequest: {},
+  MethodNotFound: { method: 'x' },
+  MethodNotAllowed: { allow: 'GET, POST' },
+  UnsupportedMediaType: { mediaType: 'text/plain' },
+  PayloadTooLarge: { limit: 1_500_000 },
+};
+
 /** Kind → JSON-RPC code of v1.0 and of v0.3, HTTP+JSON status of v1.0, status of the simple REST. */
-const expected: Record<DomainErrorKind, [number, number, number, number]> = {
+const expected: Record<RequestErrorKind, [number, number, number, number]> = {
   TaskNotFound: [-32001, -32001, 404, 404],
   TaskNotCancelable: [-32002, -32002, 400, 409],
   TaskEnded: [-32004, -32602, 400, 409],
@@ -38,7 +47,6 @@ const expected: Record<DomainErrorKind, [number, number, number, number]> = {
   ContentTypeNotSupported: [-32005, -32005, 400, 400],
   UnsupportedOperation: [-32004, -32004, 400, 400],
   PushNotificationNotSupported: [-32003, -32003, 400, 400],
-  ExtendedCardNotConfigured: [-32007, -32007, 400, 400],
   ExtensionSupportRequired: [-32008, -32008, 400, 400],
   VersionNotSupported: [-32009, -32009, 400, 400],
   InvalidAgentResponse: [-32006, -32006, 500, 502],
@@ -57,9 +65,12 @@ const expected: Record<DomainErrorKind, [number, number, number, number]> = {
   Internal: [-32603, -32603, 500, 500],
 };
 
-const errors = (Object.keys(details) as DomainErrorKind[]).map(
-  (kind) => new DomainError(kind, `said ${kind}`, details[kind]),
-);
+const errors: RequestError[] = [
+  ...(Object.keys(details) as DomainErrorKind[]).map((kind) => new DomainError(kind, `said ${kind}`, details[kind])),
+  ...(Object.keys(transportDetails) as TransportErrorKind[]).map(
+    (kind) => new TransportError(kind, `said ${kind}`, transportDetails[kind]),
+  ),
+];
 
 describe('error tables', () => {
   // [A2A-ERROR-2], [A2A-ERROR-4]
@@ -108,7 +119,7 @@ describe('error tables', () => {
   });
 
   it('say nothing of what went wrong inside', () => {
-    const thrown = asDomainError(new Error('password of the database'));
+    const thrown = asRequestError(new Error('password of the database'));
     const said = [
       v1.codec.rpcError(thrown),
       v1.codec.httpError(thrown),
@@ -121,8 +132,8 @@ describe('error tables', () => {
 
   it('answer JSON-RPC with 200 unless the transport itself refuses', () => {
     const refused = errors
-      .filter((error) => jsonRpcStatus(error) !== 200)
-      .map((error) => [error.kind, jsonRpcStatus(error)]);
+      .filter((error) => jsonRpcHttpStatus(error) !== 200)
+      .map((error) => [error.kind, jsonRpcHttpStatus(error)]);
     expect(Object.fromEntries(refused)).toEqual({
       Unauthenticated: 401,
       MethodNotAllowed: 405,

@@ -13,9 +13,9 @@ import {
 } from '@app/domain';
 import type { A2aCodec } from './codec.js';
 import {
-  encodeFailure,
+  encodeError,
   encodeResult,
-  interfacesAt,
+  cardInterfaces,
   v03,
   v1,
   type CardDescription,
@@ -54,7 +54,7 @@ const state: TaskState = {
     seq: 3,
     artifacts: ['report'],
   },
-  answered: false,
+  acknowledged: false,
   clientMessages: { count: 1, bytes: 100, lastVersion: 2 },
   recordedAt: '2026-01-01T00:00:00.000Z',
   cancelDeadline: null,
@@ -123,7 +123,7 @@ const card: CardDescription = {
   ],
   inputModes: ['text/plain', 'application/json'],
   outputModes: ['text/plain'],
-  interfaces: interfacesAt('https://acta.example.com/', ['JSONRPC', 'HTTP+JSON']),
+  interfaces: cardInterfaces('https://acta.example.com/', ['JSONRPC', 'HTTP+JSON']),
   capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
   authentication: 'bearer',
   provider: { organization: 'Example', url: 'https://example.com' },
@@ -153,7 +153,7 @@ function result(codec: A2aCodec, name: string, value: unknown, request: JsonObje
   return encodeResult(1, method?.encode(value, { configuration: {}, ...request }) ?? null);
 }
 
-const failure = (codec: A2aCodec, error: DomainError): Json => encodeFailure(1, codec.rpcError(error));
+const failure = (codec: A2aCodec, error: DomainError): Json => encodeError(1, codec.rpcError(error));
 
 const stream = (codec: Pick<A2aCodec, 'encodeUpdate'>): Json[] => [
   codec.encodeUpdate({ type: 'task', view: waiting }),

@@ -1,7 +1,7 @@
 export type * from './client/client-codec.js';
 export type { A2aCodec } from './codec.js';
 export {
-  interfacesAt,
+  cardInterfaces,
   type CardBinding,
   type CardDescription,
   type CardExtension,
@@ -9,7 +9,8 @@ export {
   type CardSigner,
   type CardSkill,
 } from './card-description.js';
-export { asDomainError, jsonRpcStatus, retryAfterSeconds } from './transport/error-details.js';
+export { type RequestError, TransportError } from './transport/transport-error.js';
+export { asRequestError, jsonRpcHttpStatus, retryAfterSeconds } from './transport/error-details.js';
 export type { HttpBinding, HttpRoute } from './transport/http-binding.js';
 export { paramsOfQuery, type HttpQuery } from './transport/http-query.js';
 export * from './transport/json-rpc.js';

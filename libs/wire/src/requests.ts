@@ -2,7 +2,7 @@ import type { Json, JsonObject, Message, TaskStatus, TaskView } from '@app/domai
 import type { CardDescription } from './card-description.js';
 
 /** Every decoded request may name a tenant; it is only checked against the caller's own. */
-interface Addressed {
+interface TenantRequest {
   readonly tenant?: string;
 }
 
@@ -24,7 +24,7 @@ export interface SendConfiguration {
   readonly pushConfig?: PushConfig;
 }
 
-export interface SendRequest extends Addressed {
+export interface SendRequest extends TenantRequest {
   readonly message: Message;
   readonly taskId?: string;
   readonly contextId?: string;
@@ -33,7 +33,7 @@ export interface SendRequest extends Addressed {
   readonly metadata?: JsonObject;
 }
 
-export interface TaskRequest extends Addressed {
+export interface TaskRequest extends TenantRequest {
   readonly taskId: string;
 }
 
@@ -45,7 +45,7 @@ export interface CancelRequest extends TaskRequest {
   readonly metadata?: JsonObject;
 }
 
-export interface ListTasksRequest extends Addressed {
+export interface ListTasksRequest extends TenantRequest {
   readonly contextId?: string;
   readonly status?: Exclude<TaskStatus, 'replied'>;
   /** 1 to 100. */
@@ -97,7 +97,7 @@ export interface Operations {
   getPushConfig: { request: PushConfigRequest; result: PushConfig };
   listPushConfigs: { request: ListPushConfigsRequest; result: PushConfigPage };
   deletePushConfig: { request: PushConfigRequest & { readonly configId: string }; result: void };
-  getExtendedCard: { request: Addressed; result: CardDescription };
+  getExtendedCard: { request: TenantRequest; result: CardDescription };
 }
 
 export type Operation = keyof Operations;

@@ -20,7 +20,7 @@ function taskOf(sent: Message) {
   return new TaskFold('tenant', 'task')
     .add({
       type: 'TaskSubmitted',
-      facts: { contextId: 'context', ring: 'ring:a', owner: 'owner', agent: 'agent', answered: true },
+      facts: { contextId: 'context', ring: 'ring:a', owner: 'owner', agent: 'agent', acknowledged: true },
       version: 1,
       ...at,
     })

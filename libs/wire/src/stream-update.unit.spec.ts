@@ -6,7 +6,7 @@ const said = (text: string): Message => ({ messageId: `m-${text}`, role: 'agent'
 const run = { runId: 'run', seq: 1 };
 const submitted: TaskEvent = {
   type: 'TaskSubmitted',
-  facts: { contextId: 'ctx', ring: 'ring:a', owner: 'o', agent: 'demo', answered: false },
+  facts: { contextId: 'ctx', ring: 'ring:a', owner: 'o', agent: 'demo', acknowledged: false },
 };
 const started: TaskEvent = {
   type: 'RunStarted',

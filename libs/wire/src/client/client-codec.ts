@@ -3,12 +3,12 @@ import type { CardDescription } from '../card-description.js';
 import type { ProtocolVersion } from '../transport/version.js';
 
 /** Ids that another agent gave: of its task, and of its context when it names one. */
-export interface RemoteIds {
+export interface UpstreamIds {
   readonly taskId: string;
   readonly contextId?: string;
 }
 
-export interface RemoteStatus {
+export interface UpstreamStatus {
   readonly state: Exclude<TaskStatus, 'replied'>;
   readonly message?: Message;
   /** As the agent wrote it. */
@@ -16,28 +16,28 @@ export interface RemoteStatus {
 }
 
 /** A task of another agent, as it stands there. */
-export interface RemoteTask extends RemoteIds {
-  readonly status: RemoteStatus;
+export interface UpstreamTaskSnapshot extends UpstreamIds {
+  readonly status: UpstreamStatus;
   readonly artifacts: readonly ArtifactView[];
   /** Of the messages in its history, oldest first. */
   readonly messageIds: readonly string[];
 }
 
 /** The result of a send, or of one frame of a stream. */
-export type RemoteUpdate =
-  | { readonly type: 'task'; readonly task: RemoteTask }
+export type UpstreamUpdate =
+  | { readonly type: 'task'; readonly task: UpstreamTaskSnapshot }
   | { readonly type: 'message'; readonly message: Message }
-  | { readonly type: 'status'; readonly ids: RemoteIds; readonly status: RemoteStatus }
+  | { readonly type: 'status'; readonly ids: UpstreamIds; readonly status: UpstreamStatus }
   | {
       readonly type: 'artifact';
-      readonly ids: RemoteIds;
+      readonly ids: UpstreamIds;
       readonly artifact: ArtifactView;
       readonly append: boolean;
       readonly last: boolean;
     };
 
 /** Where an agent can be reached, in a version that is spoken here. */
-export interface RemoteInterface {
+export interface UpstreamInterface {
   /** As the card has it: perhaps relative to the card's own address. */
   readonly url: string;
   readonly binding: string;
@@ -47,17 +47,17 @@ export interface RemoteInterface {
 }
 
 /** What another agent's card says of it. */
-export interface RemoteCard extends Pick<
+export interface UpstreamCard extends Pick<
   CardDescription,
   'name' | 'description' | 'version' | 'skills' | 'inputModes' | 'outputModes'
 > {
   readonly extensions: NonNullable<CardDescription['extensions']>;
   readonly streaming: boolean;
   /** In the agent's order of preference. */
-  readonly interfaces: readonly RemoteInterface[];
+  readonly interfaces: readonly UpstreamInterface[];
 }
 
-export interface OutgoingMessage extends Partial<RemoteIds> {
+export interface OutgoingMessage extends Partial<UpstreamIds> {
   readonly message: Message;
   /** Wait for no outcome. */
   readonly returnImmediately: boolean;
@@ -79,9 +79,9 @@ export interface A2aClientCodec {
     readonly list?: string;
   };
   encodeSend(request: OutgoingMessage): JsonObject;
-  decodeUpdate(result: Json): RemoteUpdate;
-  decodeTask(result: Json): RemoteTask;
-  decodeTasks(result: Json): RemoteTask[];
+  decodeUpdate(result: Json): UpstreamUpdate;
+  decodeTask(result: Json): UpstreamTaskSnapshot;
+  decodeTasks(result: Json): UpstreamTaskSnapshot[];
   /** Undefined for a card of another version's shape. */
-  decodeCard(card: Json): RemoteCard | undefined;
+  decodeCard(card: Json): UpstreamCard | undefined;
 }

@@ -10,19 +10,19 @@ import {
 } from '@app/domain';
 import fc from 'fast-check';
 import { RUNNING } from '../../../../test/support/tasks.js';
-import { AT } from '../../../../test/support/decider-spec.js';
+import { NOW } from '../../../../test/support/decider-spec.js';
 import { message, metadata, part } from '../../../../test/support/clients/wire-content.js';
-import { type CardDescription, interfacesAt } from '../card-description.js';
-import type { A2aClientCodec, RemoteStatus } from './client-codec.js';
+import { type CardDescription, cardInterfaces } from '../card-description.js';
+import type { A2aClientCodec, UpstreamStatus } from './client-codec.js';
 import type { A2aCodec } from '../codec.js';
 import type { SendRequest } from '../requests.js';
 import { v03, v1 } from '../index.js';
 
 const VERSIONS = [v1, v03].map(({ codec, client }) => ({ name: codec.version, codec, client }));
 
-const state = evolveAll(null, RUNNING, AT)!;
+const state = evolveAll(null, RUNNING, NOW)!;
 const ids = { taskId: 'task', contextId: state.contextId };
-const STATES: RemoteStatus['state'][] = [
+const STATES: UpstreamStatus['state'][] = [
   'submitted',
   'working',
   'input-required',
@@ -62,7 +62,7 @@ describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, cl
         expect(read({ type: 'status', ids, state: { ...state, status: now }, final: false, ...told })).toEqual({
           type: 'status',
           ids,
-          status: { state: now, timestamp: AT, ...told },
+          status: { state: now, timestamp: NOW, ...told },
         });
       }),
     );
@@ -101,7 +101,7 @@ describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, cl
           };
           const task = {
             ...ids,
-            status: { state: now, timestamp: AT },
+            status: { state: now, timestamp: NOW },
             artifacts: made,
             messageIds: said.map(({ messageId }) => messageId),
           };
@@ -152,7 +152,7 @@ describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, cl
       message: { messageId: 'm', role: 'agent', parts: [] },
       final: false,
     });
-    expect(update).toEqual({ type: 'status', ids, status: { state: 'working', timestamp: AT } });
+    expect(update).toEqual({ type: 'status', ids, status: { state: 'working', timestamp: NOW } });
   });
 });
 
@@ -182,7 +182,7 @@ describe('a card, read by a client', () => {
     inputModes: ['text/plain'],
     outputModes: ['text/plain', 'image/png'],
     extensions: [{ uri: 'urn:x', required: true }],
-    interfaces: interfacesAt('https://cook.example', ['JSONRPC', 'HTTP+JSON']),
+    interfaces: cardInterfaces('https://cook.example', ['JSONRPC', 'HTTP+JSON']),
     capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
     authentication: 'bearer',
   };

@@ -9,5 +9,5 @@ export {
   decodePublish,
   type WorkerOutcome,
   type WorkerOutput,
-  type WorkerSaying,
+  type MessageInput,
 } from './worker-run.codec.js';

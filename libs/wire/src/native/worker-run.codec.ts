@@ -84,10 +84,10 @@ class OutcomeParams {
 }
 
 /** What a remote worker says, before it has a message id. */
-export type WorkerSaying = Pick<Message, 'parts' | 'metadata'>;
+export type MessageInput = Pick<Message, 'parts' | 'metadata'>;
 
 export type WorkerOutput =
-  | { readonly type: 'working'; readonly message?: WorkerSaying }
+  | { readonly type: 'working'; readonly message?: MessageInput }
   | {
       readonly type: 'artifact';
       readonly artifactId: string;
@@ -98,7 +98,7 @@ export type WorkerOutput =
 
 export interface WorkerOutcome {
   readonly type: (typeof OUTCOMES)[number];
-  readonly message?: WorkerSaying;
+  readonly message?: MessageInput;
 }
 
 export const decodeClaim = paramsOf(ClaimParams, 'camel');
@@ -111,7 +111,7 @@ export function decodePublish(body: JsonObject) {
   const decoded = (Array.isArray(outputs) ? outputs : []).map((output, at) =>
     decodeOutput(output, violations, `outputs[${at}]`),
   );
-  violations.check();
+  violations.throwIfAny();
   return { ...write, outputs: decoded };
 }
 
@@ -120,18 +120,18 @@ export function decodeFinish(body: JsonObject) {
   const violations = new Violations();
   const { outcome, ...write } = readParams(FinishParams, body, violations, { spelling: 'camel' });
   const { type, message } = readParams(OutcomeParams, outcome, violations, { spelling: 'camel', path: 'outcome' });
-  const said = decodeSaying(message, violations, 'outcome.message');
+  const said = decodeMessageInput(message, violations, 'outcome.message');
   if (said === undefined && (type === 'requireInput' || type === 'requireAuth' || type === 'reply')) {
     violations.add('outcome.message', `is required to ${type}`);
   }
-  violations.check();
+  violations.throwIfAny();
   return { ...write, outcome: { type, ...(said === undefined ? {} : { message: said }) } satisfies WorkerOutcome };
 }
 
 function decodeOutput(source: Json, violations: Violations, path: string): WorkerOutput {
   const { type, message } = readParams(OutputParams, source, violations, { spelling: 'camel', path });
   if (type !== 'artifact') {
-    const said = decodeSaying(message, violations, `${path}.message`);
+    const said = decodeMessageInput(message, violations, `${path}.message`);
     return { type, ...(said === undefined ? {} : { message: said }) };
   }
   const read = readParams(ArtifactParams, source, violations, { spelling: 'camel', path });
@@ -139,7 +139,7 @@ function decodeOutput(source: Json, violations: Violations, path: string): Worke
   return { type, artifactId: id, append, last, artifact: { ...named, parts: decodeParts(source, violations, path) } };
 }
 
-function decodeSaying(source: Json | undefined, violations: Violations, path: string): WorkerSaying | undefined {
+function decodeMessageInput(source: Json | undefined, violations: Violations, path: string): MessageInput | undefined {
   if (!isObject(source)) return undefined;
   const { metadata } = source;
   const parts = decodeParts(source, violations, path);

@@ -34,7 +34,7 @@ export function decodeCreateTask(body: Json, messageId: string): SendRequest {
   if (isObject(body) && input === undefined) violations.add('input', 'is required');
   if (metadata !== undefined && metadata !== null && !isObject(metadata))
     violations.add('metadata', 'must be an object');
-  violations.check();
+  violations.throwIfAny();
   const part: Part = typeof input === 'string' ? { text: input } : { data: input };
   const said = isObject(metadata) && Object.keys(metadata).length > 0 ? { metadata } : {};
   return {

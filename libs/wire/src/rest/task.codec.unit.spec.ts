@@ -12,7 +12,7 @@ function viewOf(
   const fold = new TaskFold('tenant', 't');
   fold.add({
     type: 'TaskSubmitted',
-    facts: { contextId: 'c', ring: 'ring:a', owner: 'o', agent: 'demo', answered: true },
+    facts: { contextId: 'c', ring: 'ring:a', owner: 'o', agent: 'demo', acknowledged: true },
     version: 1,
     recordedAt: '2026-01-01T00:00:00.000Z',
   });

@@ -1,7 +1,8 @@
-import { DomainError, type DomainErrorKind, type JsonObject } from '@app/domain';
+import { DomainError, type JsonObject } from '@app/domain';
+import { type RequestError, type RequestErrorKind, TransportError } from './transport-error.js';
 
 /** What a wire says of a refusal, whatever its codes: `google.rpc` detail objects in ProtoJSON (A2A v1.0 sections 9.5 and 11.6). */
-export function errorDetails(error: DomainError, reason: string): JsonObject[] {
+export function errorDetails(error: RequestError, reason: string): JsonObject[] {
   const info: JsonObject = {
     '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
     reason,
@@ -14,7 +15,7 @@ export function errorDetails(error: DomainError, reason: string): JsonObject[] {
 }
 
 /** `ErrorInfo.metadata` is a map of strings. */
-function metadataOf(error: DomainError): JsonObject {
+function metadataOf(error: RequestError): JsonObject {
   return Object.fromEntries(
     Object.entries(error.details).flatMap(([name, value]) =>
       typeof value === 'string' || typeof value === 'number' ? [[name, String(value)]] : [],
@@ -22,12 +23,14 @@ function metadataOf(error: DomainError): JsonObject {
   );
 }
 
-/** What was thrown as a domain error: anything else is Internal, and says nothing of itself to a client. */
-export const asDomainError = (thrown: unknown): DomainError =>
-  thrown instanceof DomainError ? thrown : new DomainError('Internal', 'internal error', {});
+/** Returns the error for the client. An unexpected error becomes Internal, whose message reveals nothing. */
+export const asRequestError = (thrown: unknown): RequestError =>
+  thrown instanceof DomainError || thrown instanceof TransportError
+    ? thrown
+    : new DomainError('Internal', 'internal error', {});
 
 /** Seconds for a `Retry-After` header, when the error has them. */
-export function retryAfterSeconds(error: DomainError): number | undefined {
+export function retryAfterSeconds(error: RequestError): number | undefined {
   return DomainError.is(error, 'RateLimited') || DomainError.is(error, 'Overloaded')
     ? error.details.retryAfterSeconds
     : undefined;
@@ -37,7 +40,7 @@ export function retryAfterSeconds(error: DomainError): number | undefined {
  * HTTP statuses of what a request fails on before it reaches a method, or because the server cannot take it now. JSON-RPC
  * answers everything else with 200, the error inside.
  */
-const TRANSPORT_STATUS: Partial<Record<DomainErrorKind, number>> = {
+const TRANSPORT_STATUS: Partial<Record<RequestErrorKind, number>> = {
   Unauthenticated: 401,
   Forbidden: 403,
   MethodNotAllowed: 405,
@@ -47,4 +50,4 @@ const TRANSPORT_STATUS: Partial<Record<DomainErrorKind, number>> = {
   Overloaded: 503,
 };
 
-export const jsonRpcStatus = (error: DomainError): number => TRANSPORT_STATUS[error.kind] ?? 200;
+export const jsonRpcHttpStatus = (error: RequestError): number => TRANSPORT_STATUS[error.kind] ?? 200;

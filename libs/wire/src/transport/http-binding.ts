@@ -1,9 +1,10 @@
-import { DomainError, invalidField, type Json, type JsonObject } from '@app/domain';
+import { invalidField, type Json, type JsonObject } from '@app/domain';
 import { paramsOfQuery, type HttpQuery } from './http-query.js';
+import { TransportError } from './transport-error.js';
 import { isObject, memberOf } from '../validation/object-reader.js';
 import type { AnyMethod, Operation, Operations } from '../requests.js';
 import type { StreamUpdate } from '../stream-update.js';
-import { readJson } from '../validation/strict-json.js';
+import { parseAndCheckJson } from '../validation/strict-json.js';
 
 const VERBS = ['GET', 'POST', 'DELETE'] as const;
 
@@ -52,7 +53,7 @@ export class HttpBinding {
       if (found === undefined) throw notAllowed(verb, allowed.join(', '));
       return routeTo(resource[found]!, found, decodedSegments(match.groups ?? {}));
     }
-    throw new DomainError('MethodNotFound', 'there is nothing at this path', {
+    throw new TransportError('MethodNotFound', 'there is nothing at this path', {
       method: `${verb} ${path}`.slice(0, 200),
     });
   }
@@ -90,8 +91,8 @@ function decoded(name: string, segment: string): string {
 /** A body may be left out where nothing in it is required. */
 function objectOf(body: Uint8Array): JsonObject {
   if (body.length === 0) return {};
-  const value = readJson(body);
-  if (!isObject(value)) throw new DomainError('InvalidRequest', 'the body must be a JSON object', {});
+  const value = parseAndCheckJson(body);
+  if (!isObject(value)) throw new TransportError('InvalidRequest', 'the body must be a JSON object', {});
   return value;
 }
 
@@ -104,4 +105,4 @@ function refuseContradictions(said: JsonObject, path: Record<string, string>): v
 }
 
 const notAllowed = (verb: string, allow: string) =>
-  new DomainError('MethodNotAllowed', `this path does not take ${verb.slice(0, 20)}; it takes ${allow}`, { allow });
+  new TransportError('MethodNotAllowed', `this path does not take ${verb.slice(0, 20)}; it takes ${allow}`, { allow });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DomainError } from '@app/domain';
+import { type RequestError, TransportError } from './transport-error.js';
 import fc from 'fast-check';
 import type { A2aCodec } from '../codec.js';
 import { v03, v1, type HttpQuery } from '../index.js';
@@ -17,17 +18,17 @@ function ask({ http }: A2aCodec, verb: string, path: string, { query = {}, body 
   return [method.operation, decode(query, bytes(body))];
 }
 
-function refusal(attempt: () => unknown): DomainError {
+function refusal(attempt: () => unknown): RequestError {
   try {
     attempt();
   } catch (error) {
-    if (error instanceof DomainError) return error;
+    if (error instanceof DomainError || error instanceof TransportError) return error;
     throw error;
   }
   throw new Error('not refused');
 }
 
-const fields = (error: DomainError) =>
+const fields = (error: RequestError) =>
   DomainError.is(error, 'InvalidParameters') ? error.details.violations.map(({ field }) => field) : error.kind;
 
 const sentTo1 = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } };

@@ -1,5 +1,6 @@
 import { DomainError, type Json, type JsonObject } from '@app/domain';
-import { checkJson, isStorable, parseJson } from '../validation/strict-json.js';
+import { type RequestError, TransportError } from './transport-error.js';
+import { checkJson, isStorableText, parseJson } from '../validation/strict-json.js';
 
 /** A request id, answered with the same value (JSON-RPC 2.0 section 4). */
 export type RpcId = string | number | null;
@@ -11,9 +12,9 @@ export interface RpcCall {
 }
 
 /** A body that is no call: why, and the id to answer with, null when it could not be read. */
-export interface RpcRefusal {
+export interface RpcRejection {
   readonly id: RpcId;
-  readonly error: DomainError;
+  readonly error: RequestError;
 }
 
 /** The `error` member of a response. */
@@ -31,7 +32,7 @@ const ID_LENGTH = 256;
  * envelope, a batch, no id) and InvalidParameters (params beyond the JSON bounds, paths relative to `params`) come as a refusal.
  * A call without an id would be a notification, and A2A has none, so it is refused rather than done in silence.
  */
-export function readCall(bytes: Uint8Array): RpcCall | RpcRefusal {
+export function readCall(bytes: Uint8Array): RpcCall | RpcRejection {
   let id: RpcId = null;
   try {
     const body = parseJson(bytes);
@@ -47,7 +48,7 @@ export function readCall(bytes: Uint8Array): RpcCall | RpcRefusal {
     checkJson(params ?? {});
     return { id, method, params };
   } catch (error) {
-    if (error instanceof DomainError) return { id, error };
+    if (error instanceof DomainError || error instanceof TransportError) return { id, error };
     throw error;
   }
 }
@@ -57,12 +58,12 @@ function idOf(body: JsonObject): RpcId {
   if (id === undefined) throw invalid('"id" is required');
   if (id === null) return null;
   if (typeof id === 'number' && Number.isSafeInteger(id)) return id;
-  if (typeof id === 'string' && id.length <= ID_LENGTH && isStorable(id)) return id;
+  if (typeof id === 'string' && id.length <= ID_LENGTH && isStorableText(id)) return id;
   throw invalid(`"id" must be a string of at most ${ID_LENGTH} characters, an integer or null`);
 }
 
-const invalid = (why: string) => new DomainError('InvalidRequest', `invalid JSON-RPC request: ${why}`, {});
+const invalid = (why: string) => new TransportError('InvalidRequest', `invalid JSON-RPC request: ${why}`, {});
 
 export const encodeResult = (id: RpcId, result: Json): JsonObject => ({ jsonrpc: '2.0', id, result });
 
-export const encodeFailure = (id: RpcId, error: RpcError): JsonObject => ({ jsonrpc: '2.0', id, error: { ...error } });
+export const encodeError = (id: RpcId, error: RpcError): JsonObject => ({ jsonrpc: '2.0', id, error: { ...error } });

@@ -1,4 +1,4 @@
-import { DomainError } from '@app/domain';
+import { TransportError } from './transport-error.js';
 
 /** JSON-RPC and the simple REST take the first alone; A2A's HTTP+JSON binding takes both (A2A v1.0 section 11.1). */
 export const JSON_MEDIA_TYPE = 'application/json';
@@ -25,7 +25,7 @@ export function checkMediaType(
 }
 
 const unsupported = (contentType: string, how: string) =>
-  new DomainError('UnsupportedMediaType', `unsupported media type: ${how}`, {
+  new TransportError('UnsupportedMediaType', `unsupported media type: ${how}`, {
     mediaType: contentType.slice(0, 100),
   });
 
@@ -33,7 +33,7 @@ const unsupported = (contentType: string, how: string) =>
  * Which of the two an HTTP+JSON answer is written as (RFC 9110 section 12.5.1): the plain one, unless `Accept` names the other and
  * does not rank the plain one as high.
  */
-export function answerMediaType(accept: string | undefined): string {
+export function responseMediaType(accept: string | undefined): string {
   const plain = qualityOf(accept, [JSON_MEDIA_TYPE, 'application/*', '*/*']);
   return qualityOf(accept, [A2A_JSON_MEDIA_TYPE]) > plain ? A2A_JSON_MEDIA_TYPE : JSON_MEDIA_TYPE;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { activeExtensions } from './extensions.js';
-import { A2A_JSON_MEDIA_TYPE, answerMediaType, checkMediaType, JSON_MEDIA_TYPE } from './media-type.js';
-import { protocolVersion } from './version.js';
+import { A2A_JSON_MEDIA_TYPE, responseMediaType, checkMediaType, JSON_MEDIA_TYPE } from './media-type.js';
+import { protocolVersionOf } from './version.js';
 
 describe('the version rule', () => {
   // F28
@@ -13,7 +13,7 @@ describe('the version rule', () => {
     [['1.0'], '1.0'],
     [[], '0.3'],
   ])('reads %j as %s', (header, version) => {
-    expect(protocolVersion(header)).toBe(version);
+    expect(protocolVersionOf(header)).toBe(version);
   });
 
   // F28: patch numbers, guesses, blanks that no HTTP parser left, and two headers, joined or not.
@@ -33,11 +33,11 @@ describe('the version rule', () => {
     [['0.3', '1.0']],
     ['constructor'],
   ])('supports no version %j', (header) => {
-    expect(() => protocolVersion(header)).toThrow(expect.objectContaining({ kind: 'VersionNotSupported' }));
+    expect(() => protocolVersionOf(header)).toThrow(expect.objectContaining({ kind: 'VersionNotSupported' }));
   });
 
   it('does not echo a whole header', () => {
-    expect(() => protocolVersion('9'.repeat(10_000))).toThrow(
+    expect(() => protocolVersionOf('9'.repeat(10_000))).toThrow(
       expect.objectContaining({ details: { version: '9'.repeat(40) } }),
     );
   });
@@ -111,7 +111,7 @@ describe('the media type of an HTTP+JSON answer', () => {
     ['application/a2a+json;q=0.5, */*;q=0.8'],
     ['application/a2a+json;q=0'],
   ])('is application/json for Accept: %s', (accept) => {
-    expect(answerMediaType(accept)).toBe(JSON_MEDIA_TYPE);
+    expect(responseMediaType(accept)).toBe(JSON_MEDIA_TYPE);
   });
 
   it.each([
@@ -120,6 +120,6 @@ describe('the media type of an HTTP+JSON answer', () => {
     ['application/json;q=0.9, application/a2a+json'],
     ['application/a2a+json, */*;q=0.1'],
   ])('is application/a2a+json for Accept: %s', (accept) => {
-    expect(answerMediaType(accept)).toBe(A2A_JSON_MEDIA_TYPE);
+    expect(responseMediaType(accept)).toBe(A2A_JSON_MEDIA_TYPE);
   });
 });

@@ -8,7 +8,7 @@ export interface SseFrame {
   readonly retry?: number;
 }
 
-export function sseFrame({ id, event, data, retry }: SseFrame): string {
+export function encodeSseFrame({ id, event, data, retry }: SseFrame): string {
   const lines = [
     ...(id === undefined ? [] : [`id: ${oneLine(String(id))}`]),
     ...(event === undefined ? [] : [`event: ${oneLine(event)}`]),
@@ -19,10 +19,10 @@ export function sseFrame({ id, event, data, retry }: SseFrame): string {
 }
 
 /** A comment keeps a quiet connection open through proxies; clients never see it. */
-export const sseComment = (text: string): string => `: ${oneLine(text)}\n\n`;
+export const encodeSseComment = (text: string): string => `: ${oneLine(text)}\n\n`;
 
 /** Tells clients when to come back, without an event. */
-export const sseRetry = (milliseconds: number): string => `retry: ${Math.trunc(milliseconds)}\n\n`;
+export const encodeSseRetry = (milliseconds: number): string => `retry: ${Math.trunc(milliseconds)}\n\n`;
 
 function oneLine(text: string): string {
   if (/[\r\n\0]/.test(text)) throw new Error('a field of a server-sent event must be one line');
@@ -32,7 +32,7 @@ function oneLine(text: string): string {
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
 /** What arrives on a stream: an event, or a comment, which tests wait for. `id` is the last one seen. */
-export type SseArrival =
+export type SseItem =
   | {
       readonly type: 'event';
       readonly event: string;
@@ -49,7 +49,7 @@ export type SseArrival =
 export async function* parseSse(
   chunks: AsyncIterable<Uint8Array>,
   { maxEventBytes = MAX_EVENT_BYTES }: { maxEventBytes?: number } = {},
-): AsyncGenerator<SseArrival> {
+): AsyncGenerator<SseItem> {
   const decoder = new TextDecoder('utf-8');
   const fields = new SseFields();
   let rest = '';
@@ -74,7 +74,7 @@ class SseFields {
   /** UTF-16 units held for the event that is being read. */
   size = 0;
 
-  line(line: string): SseArrival | undefined {
+  line(line: string): SseItem | undefined {
     if (line === '') return this.dispatch();
     if (line.startsWith(':')) return { type: 'comment', text: line.slice(1).replace(/^ /, '') };
     this.size += line.length;
@@ -88,7 +88,7 @@ class SseFields {
     return undefined;
   }
 
-  private dispatch(): SseArrival | undefined {
+  private dispatch(): SseItem | undefined {
     const { data, event, id, retry } = this;
     this.data = [];
     this.event = '';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseSse, sseComment, sseFrame, sseRetry, type SseArrival } from './sse.js';
+import { parseSse, encodeSseComment, encodeSseFrame, encodeSseRetry, type SseItem } from './sse.js';
 
 async function parsed(chunks: readonly (string | Uint8Array)[], options?: { maxEventBytes: number }) {
-  const arrivals: SseArrival[] = [];
+  const arrivals: SseItem[] = [];
   const source = (async function* () {
     for (const chunk of chunks) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
   })();
@@ -18,7 +18,7 @@ describe('server-sent events', () => {
     const frame = fc.record({ data: fc.string({ unit: 'grapheme', minLength: 1 }), id: oneLine, event: oneLine });
     await fc.assert(
       fc.asyncProperty(fc.array(frame, { maxLength: 5 }), fc.integer({ min: 1, max: 7 }), async (frames, size) => {
-        const bytes = Buffer.from(frames.map((f) => sseFrame(f)).join(''));
+        const bytes = Buffer.from(frames.map((f) => encodeSseFrame(f)).join(''));
         const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
           bytes.subarray(at * size, (at + 1) * size),
         );
@@ -36,15 +36,17 @@ describe('server-sent events', () => {
   });
 
   it('writes the version of a task as the id', () => {
-    expect(sseFrame({ id: 3, data: '{"a":1}' })).toBe('id: 3\ndata: {"a":1}\n\n');
+    expect(encodeSseFrame({ id: 3, data: '{"a":1}' })).toBe('id: 3\ndata: {"a":1}\n\n');
   });
 
   it('gives comments to whoever waits for one', async () => {
-    expect(await parsed([sseComment('keep-alive')])).toEqual([{ type: 'comment', text: 'keep-alive' }]);
+    expect(await parsed([encodeSseComment('keep-alive')])).toEqual([{ type: 'comment', text: 'keep-alive' }]);
   });
 
   it('hands a retry hint to the next event', async () => {
-    expect(await parsed([sseRetry(2500), sseFrame({ data: 'x' })])).toMatchObject([{ retry: 2500, data: 'x' }]);
+    expect(await parsed([encodeSseRetry(2500), encodeSseFrame({ data: 'x' })])).toMatchObject([
+      { retry: 2500, data: 'x' },
+    ]);
   });
 
   it('understands CR, LF and CRLF, and a CRLF cut in two', async () => {
@@ -62,6 +64,6 @@ describe('server-sent events', () => {
   });
 
   it('writes no field that could start another one', () => {
-    expect(() => sseFrame({ id: '1\ndata: forged', data: 'x' })).toThrow(/one line/);
+    expect(() => encodeSseFrame({ id: '1\ndata: forged', data: 'x' })).toThrow(/one line/);
   });
 });

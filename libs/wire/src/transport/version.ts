@@ -11,7 +11,7 @@ export const VERSION_HEADER = 'A2A-Version';
  * alone, no patch numbers, no query parameter, nothing guessed from the payload. Absent or empty means 0.3. HTTP takes the blanks around
  * a value off before it arrives here; two headers arrive as an array or joined by a comma, and are refused. Throws VersionNotSupported.
  */
-export function protocolVersion(header: string | readonly string[] | undefined): ProtocolVersion {
+export function protocolVersionOf(header: string | readonly string[] | undefined): ProtocolVersion {
   const values = header === undefined ? [] : typeof header === 'string' ? [header] : header;
   const value = values.length === 1 ? values[0]! : values.join(',');
   if (value === '') return '0.3';

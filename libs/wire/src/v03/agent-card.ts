@@ -1,5 +1,5 @@
 import type { JsonObject } from '@app/domain';
-import { writeExtension, writeSkill, type CardDescription, type CardInterface } from '../card-description.js';
+import { encodeExtension, encodeSkill, type CardDescription, type CardInterface } from '../card-description.js';
 
 /**
  * The agent card of A2A v0.3 (section 5.5), with nothing of later versions in it. Its main address is the first interface that
@@ -26,14 +26,14 @@ export function encodeCard(card: CardDescription): JsonObject {
       streaming,
       pushNotifications,
       stateTransitionHistory: false,
-      ...(card.extensions?.length ? { extensions: card.extensions.map(writeExtension) } : {}),
+      ...(card.extensions?.length ? { extensions: card.extensions.map(encodeExtension) } : {}),
     },
     ...(card.authentication === 'none'
       ? {}
       : { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, security: [{ bearer: [] }] }),
     defaultInputModes: [...card.inputModes],
     defaultOutputModes: [...card.outputModes],
-    skills: card.skills.map(writeSkill),
+    skills: card.skills.map(encodeSkill),
     supportsAuthenticatedExtendedCard: extendedAgentCard,
   };
 }

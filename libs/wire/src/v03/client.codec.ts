@@ -1,21 +1,21 @@
-import type { A2aClientCodec, RemoteInterface, RemoteStatus, RemoteUpdate } from '../client/client-codec.js';
+import type { A2aClientCodec, UpstreamInterface, UpstreamStatus, UpstreamUpdate } from '../client/client-codec.js';
 import { isObject, ObjectReader } from '../validation/object-reader.js';
 import {
-  decoding,
+  decodeOrThrow,
   objectAt,
   objectsIn,
   readArtifactUpdate,
   readCard,
-  readRemoteMessage,
-  readRemoteTask,
+  readUpstreamMessage,
+  readTask,
   readStatusUpdate,
-  spokenVersion,
-  type RemoteDialect,
-} from '../client/upstream-shape.js';
+  supportedVersionOf,
+  type UpstreamFormat,
+} from '../client/upstream-reader.js';
 import { encodeMessage } from './message.codec.js';
 import { decodePart } from './part.codec.js';
 
-const STATES: readonly RemoteStatus['state'][] = [
+const STATES: readonly UpstreamStatus['state'][] = [
   'submitted',
   'working',
   'input-required',
@@ -26,12 +26,12 @@ const STATES: readonly RemoteStatus['state'][] = [
   'canceled',
 ];
 
-const dialect: RemoteDialect = {
+const dialect: UpstreamFormat = {
   spelling: 'camel',
   userRole: 'user',
   agentRole: 'agent',
   // v0.3 has a state for "cannot be told now": the task is there, and whoever asks again may learn more.
-  states: new Map<string, RemoteStatus['state']>([
+  states: new Map<string, UpstreamStatus['state']>([
     ...STATES.map((state) => [state, state] as const),
     ['unknown', 'working'],
   ]),
@@ -53,36 +53,36 @@ export const client: A2aClientCodec = {
     configuration: { blocking: !returnImmediately, historyLength: 0 },
   }),
   decodeUpdate: (result) =>
-    decoding((violations): RemoteUpdate => {
+    decodeOrThrow((violations): UpstreamUpdate => {
       const reader = objectAt(result, 'result', violations, dialect);
-      switch (reader.raw('kind')) {
+      switch (reader.value('kind')) {
         case 'task':
-          return { type: 'task', task: readRemoteTask(result, 'task', violations, dialect) };
+          return { type: 'task', task: readTask(result, 'task', violations, dialect) };
         case 'status-update':
           return readStatusUpdate(reader, dialect);
         case 'artifact-update':
           return readArtifactUpdate(reader, dialect);
         case 'message':
-          return { type: 'message', message: readRemoteMessage(result, 'message', violations, dialect) };
+          return { type: 'message', message: readUpstreamMessage(result, 'message', violations, dialect) };
         default:
           violations.add('kind', 'must be task, message, status-update or artifact-update');
-          return { type: 'task', task: readRemoteTask({}, 'task', violations, dialect) };
+          return { type: 'task', task: readTask({}, 'task', violations, dialect) };
       }
     }),
-  decodeTask: (result) => decoding((violations) => readRemoteTask(result, 'task', violations, dialect)),
+  decodeTask: (result) => decodeOrThrow((violations) => readTask(result, 'task', violations, dialect)),
   decodeTasks: () => [],
   decodeCard: (card) =>
     !isObject(card) || typeof card['url'] !== 'string'
       ? undefined
-      : decoding((violations) => {
+      : decodeOrThrow((violations) => {
           const reader = new ObjectReader(card, '', violations, 'camel');
           return readCard(reader, interfacesIn(reader));
         }),
 };
 
 /** The main address, then the others that the card lists (v0.3 section 5.6). */
-function interfacesIn(card: ObjectReader): RemoteInterface[] {
-  const version = spokenVersion(card.string('protocolVersion') ?? '0.3');
+function interfacesIn(card: ObjectReader): UpstreamInterface[] {
+  const version = supportedVersionOf(card.string('protocolVersion') ?? '0.3');
   if (version !== '0.3') return [];
   const main = { url: card.string('url') ?? '', binding: card.string('preferredTransport') ?? 'JSONRPC', version };
   const others = objectsIn(card, 'additionalInterfaces').map((entry) => {

@@ -1,12 +1,12 @@
 import type { ArtifactView, Json, JsonObject, Message, Part, TaskState, TaskStatus, TaskView } from '@app/domain';
 import type { CardDescription } from '../card-description.js';
-import { readMessage, writeShared, type AddressedMessage } from '../validation/message-shape.js';
+import { readMessage, encodeOptionalFields, type ReceivedMessage } from '../validation/message-reader.js';
 import { isObject, memberOf, ObjectReader, type Violations } from '../validation/object-reader.js';
 import type { PushConfig } from '../requests.js';
 import type { StreamUpdate } from '../stream-update.js';
 import { recentHistory, taskMetadata } from '../task-metadata.js';
 import { encodeCard as encodeRpcCard } from './agent-card.js';
-import { carried, uncarried } from './carried-metadata.js';
+import { embedInMetadata, extractFromMetadata } from './embedded-metadata.js';
 import { encodePart as encodeRpcPart, readData, readFile, readPart } from './part.codec.js';
 import { encodePushConfig as encodeRpcPushConfig } from './push.codec.js';
 
@@ -31,7 +31,7 @@ const STATES: Record<Exclude<TaskStatus, 'replied'>, string> = {
 };
 
 /** Reads the message of a send, `request` in the proto and `message` in its JSON. What is wrong goes to `violations`. */
-export function decodeMessage(params: JsonObject, violations: Violations): AddressedMessage {
+export function decodeMessage(params: JsonObject, violations: Violations): ReceivedMessage {
   const source = memberOf(params, 'message', 'either') ?? memberOf(params, 'request', 'either');
   return readMessage(withReferences(source), violations, {
     spelling: 'either',
@@ -43,7 +43,7 @@ export function decodeMessage(params: JsonObject, violations: Violations): Addre
 
 function withReferences(source: Json | undefined): Json | undefined {
   if (!isObject(source) || !isObject(source['metadata'])) return source;
-  const { own, extra } = uncarried(source['metadata'], [REFERENCES]);
+  const { own, extra } = extractFromMetadata(source['metadata'], [REFERENCES]);
   const { metadata: _, ...rest } = source;
   const references = extra[REFERENCES];
   return {
@@ -55,16 +55,16 @@ function withReferences(source: Json | undefined): Json | undefined {
 
 const decodePart = (source: Json, message: ObjectReader, name: string): Part =>
   readPart(source, message, name, (part, extra) => {
-    const present = ['text', 'file', 'data'].filter((content) => part.raw(content) !== undefined);
+    const present = ['text', 'file', 'data'].filter((content) => part.value(content) !== undefined);
     if (present.length !== 1) {
-      message.wrong(name, 'must have exactly one of text, file and data');
+      message.addViolation(name, 'must have exactly one of text, file and data');
       return {};
     }
     if (present[0] === 'text') return { text: part.string('text', 'kept') };
     if (present[0] === 'file') return readFile(part, { bytes: 'fileWithBytes', uri: 'fileWithUri' });
-    const data = part.raw('data');
-    if (isObject(data)) return readData(new ObjectReader(data, part.at('data'), part.violations, 'either'), extra);
-    part.wrong('data', 'must be an object');
+    const data = part.value('data');
+    if (isObject(data)) return readData(new ObjectReader(data, part.pathOf('data'), part.violations, 'either'), extra);
+    part.addViolation('data', 'must be an object');
     return {};
   });
 
@@ -85,15 +85,15 @@ function encodeMessage(message: Message, ids: { contextId: string; taskId?: stri
     ...ids,
     role: role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT',
     content: parts.map(encodePart),
-    ...carried(metadata, extra, [REFERENCES]),
-    ...writeShared(rest),
+    ...embedInMetadata(metadata, extra, [REFERENCES]),
+    ...encodeOptionalFields(rest),
   };
 }
 
 const encodeArtifact = ({ artifactId, parts, ...rest }: ArtifactView): JsonObject => ({
   artifactId,
   parts: parts.map(encodePart),
-  ...writeShared(rest),
+  ...encodeOptionalFields(rest),
 });
 
 /** A task that ended in a bare reply is none: asking for one is a bug. */

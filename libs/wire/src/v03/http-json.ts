@@ -1,6 +1,6 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
-import { acceptedModes } from '../accepted-modes.js';
-import { neverOneResult } from '../codec.js';
+import { readAcceptedOutputModes } from '../validation/accepted-output-modes.js';
+import { streamHasNoSingleResult } from '../codec.js';
 import { HttpBinding } from '../transport/http-binding.js';
 import { Violations } from '../validation/object-reader.js';
 import { paramsOf, readParams } from '../validation/params.js';
@@ -35,7 +35,7 @@ function decodeSend(params: JsonObject = {}): SendRequest {
     configuration: decodeConfiguration(configuration, violations),
     ...(metadata === undefined ? {} : { metadata }),
   };
-  violations.check();
+  violations.throwIfAny();
   return request;
 }
 
@@ -47,7 +47,7 @@ function decodeConfiguration(source: JsonObject | undefined, violations: Violati
   if (source === undefined) return { returnImmediately: false };
   const at = { ...either, path: 'configuration' };
   const read = readParams(SendMessageConfigurationBody, source, violations, at);
-  const modes = acceptedModes(read.acceptedOutputModes, violations);
+  const modes = readAcceptedOutputModes(read.acceptedOutputModes, violations);
   const push = read.pushNotification;
   return {
     returnImmediately: read.blocking !== true,
@@ -62,10 +62,10 @@ function decodeCreateConfig(params: JsonObject = {}): PushConfig & TaskRequest {
   const { taskId, configId, config } = readParams(CreateConfigBody, params, violations, either);
   const [source, path] = config === undefined ? [params, ''] : [config, 'config'];
   const { pushNotificationConfig } = readParams(TaskConfigBody, source, violations, { ...either, path });
-  violations.check();
+  violations.throwIfAny();
   const at = path === '' ? 'pushNotificationConfig' : `${path}.pushNotificationConfig`;
   const decoded = decodePushConfig(pushNotificationConfig, violations, at);
-  violations.check();
+  violations.throwIfAny();
   return { ...(configId === undefined ? {} : { id: configId }), ...decoded, taskId };
 }
 
@@ -83,7 +83,7 @@ const sendMessage: Method<'sendMessage'> = {
 const streamMessage: Method<'streamMessage'> = {
   operation: 'streamMessage',
   decode: decodeSend,
-  encode: neverOneResult,
+  encode: streamHasNoSingleResult,
 };
 
 const getTask: Method<'getTask'> = {
@@ -104,7 +104,7 @@ const cancelTask: Method<'cancelTask'> = {
 const subscribeToTask: Method<'subscribeToTask'> = {
   operation: 'subscribeToTask',
   decode: (params) => ({ taskId: taskPath(params).id }),
-  encode: neverOneResult,
+  encode: streamHasNoSingleResult,
 };
 
 const createPushConfig: Method<'createPushConfig'> = {

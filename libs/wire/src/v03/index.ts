@@ -14,7 +14,7 @@ export const codec: A2aCodec = {
   http,
   subscriptionUntil: 'turn',
   // Section 9.5: "Task object is sent as JSON payload".
-  webhook: { tells: 'task', mediaType: 'application/json' },
+  webhook: { payload: 'task', mediaType: 'application/json' },
   encodeUpdate,
   encodeCard,
   rpcError,

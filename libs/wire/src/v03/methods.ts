@@ -1,6 +1,6 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
-import { acceptedModes } from '../accepted-modes.js';
-import { neverOneResult } from '../codec.js';
+import { readAcceptedOutputModes } from '../validation/accepted-output-modes.js';
+import { streamHasNoSingleResult } from '../codec.js';
 import { Violations } from '../validation/object-reader.js';
 import { paramsOf, readParams } from '../validation/params.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
@@ -29,7 +29,7 @@ function decodeSend(params: JsonObject | undefined): SendRequest {
     configuration: decodeConfiguration(configuration, violations),
     ...(metadata === undefined ? {} : { metadata }),
   };
-  violations.check();
+  violations.throwIfAny();
   return request;
 }
 
@@ -42,7 +42,7 @@ function decodeConfiguration(source: JsonObject | undefined, violations: Violati
   if (source === undefined) return { returnImmediately: false };
   const at = { ...camel, path: 'configuration' };
   const read = readParams(MessageSendConfiguration, source, violations, at);
-  const modes = acceptedModes(read.acceptedOutputModes, violations);
+  const modes = readAcceptedOutputModes(read.acceptedOutputModes, violations);
   const push = read.pushNotificationConfig;
   return {
     returnImmediately: read.blocking === false,
@@ -70,7 +70,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
       encode: (view, { configuration }) => encodeSendResult(view, configuration.historyLength),
     },
   ],
-  ['message/stream', { operation: 'streamMessage', decode: decodeSend, encode: neverOneResult }],
+  ['message/stream', { operation: 'streamMessage', decode: decodeSend, encode: streamHasNoSingleResult }],
   [
     'tasks/get',
     {
@@ -98,7 +98,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
     {
       operation: 'subscribeToTask',
       decode: (params) => ({ taskId: taskIdParams(params).id }),
-      encode: neverOneResult,
+      encode: streamHasNoSingleResult,
     },
   ],
   [
@@ -108,9 +108,9 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
       decode: (params) => {
         const violations = new Violations();
         const { taskId, pushNotificationConfig } = readParams(TaskPushConfig, params, violations, camel);
-        violations.check();
+        violations.throwIfAny();
         const config = decodePushConfig(pushNotificationConfig, violations, 'pushNotificationConfig');
-        violations.check();
+        violations.throwIfAny();
         return { ...config, taskId };
       },
       encode: encodePushConfig,

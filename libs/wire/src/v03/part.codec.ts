@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Part } from '@app/domain';
 import { isObject, ObjectReader } from '../validation/object-reader.js';
-import { carried, uncarried } from './carried-metadata.js';
+import { embedInMetadata, extractFromMetadata } from './embedded-metadata.js';
 
 /*
  * A v0.3 part says less than a v1.0 one. What its shape has no place for travels in its metadata, under these keys, so that
@@ -20,12 +20,16 @@ export function encodePart({ text, raw, url, data, metadata, filename, mediaType
   if (raw !== undefined || url !== undefined) {
     const names = { ...(filename ? { name: filename } : {}), ...(mediaType ? { mimeType: mediaType } : {}) };
     const file = raw === undefined ? { uri: url ?? '', ...names } : { bytes: raw, ...names };
-    return { kind: 'file', file, ...carried(metadata, {}, RESERVED) };
+    return { kind: 'file', file, ...embedInMetadata(metadata, {}, RESERVED) };
   }
   const extra = { ...(filename ? { [FILENAME]: filename } : {}), ...(mediaType ? { [MEDIA_TYPE]: mediaType } : {}) };
-  if (text !== undefined) return { kind: 'text', text, ...carried(metadata, extra, RESERVED) };
-  if (isObject(data)) return { kind: 'data', data, ...carried(metadata, extra, RESERVED) };
-  return { kind: 'data', data: { value: data ?? null }, ...carried(metadata, { ...extra, [WRAPPED]: true }, RESERVED) };
+  if (text !== undefined) return { kind: 'text', text, ...embedInMetadata(metadata, extra, RESERVED) };
+  if (isObject(data)) return { kind: 'data', data, ...embedInMetadata(metadata, extra, RESERVED) };
+  return {
+    kind: 'data',
+    data: { value: data ?? null },
+    ...embedInMetadata(metadata, { ...extra, [WRAPPED]: true }, RESERVED),
+  };
 }
 
 /** Reads `parts[at]` of a message; what is wrong goes to the reader's violations. */
@@ -40,11 +44,11 @@ export function readPart(
   readContent: (part: ObjectReader, extra: JsonObject) => Part,
 ): Part {
   if (!isObject(source)) {
-    message.wrong(name, 'must be an object');
+    message.addViolation(name, 'must be an object');
     return {};
   }
-  const reader = new ObjectReader(source, message.at(name), message.violations, message.spelling);
-  const { own, extra } = uncarried(reader.object('metadata'), RESERVED);
+  const reader = new ObjectReader(source, message.pathOf(name), message.violations, message.fieldCase);
+  const { own, extra } = extractFromMetadata(reader.object('metadata'), RESERVED);
   const part = readContent(reader, extra);
   if (own !== undefined) part.metadata = own;
   const { [FILENAME]: filename, [MEDIA_TYPE]: mediaType } = extra;
@@ -54,11 +58,11 @@ export function readPart(
 }
 
 function decodeContent(reader: ObjectReader, extra: JsonObject): Part {
-  const kind = reader.raw('kind');
+  const kind = reader.value('kind');
   switch (kind) {
     case 'text': {
       const text = reader.string('text', 'kept');
-      if (reader.raw('text') === undefined) reader.wrong('text', 'is required');
+      if (reader.value('text') === undefined) reader.addViolation('text', 'is required');
       return { text };
     }
     case 'data':
@@ -66,33 +70,33 @@ function decodeContent(reader: ObjectReader, extra: JsonObject): Part {
     case 'file':
       return readFile(reader, { bytes: 'bytes', uri: 'uri' });
     default:
-      reader.wrong('kind', 'must be text, file or data');
+      reader.addViolation('kind', 'must be text, file or data');
       return {};
   }
 }
 
 /** The object in `data`, unwrapped where it stands for something else. */
 export function readData(reader: ObjectReader, extra: JsonObject): Part {
-  const data = reader.raw('data');
-  if (!isObject(data)) reader.wrong('data', 'must be an object');
+  const data = reader.value('data');
+  if (!isObject(data)) reader.addViolation('data', 'must be an object');
   const wrapped = extra[WRAPPED] === true && isObject(data) && Object.hasOwn(data, 'value');
   return { data: wrapped ? data['value'] : data };
 }
 
 /** The object in `file`, whose content has one of two names. */
 export function readFile(part: ObjectReader, names: { readonly bytes: string; readonly uri: string }): Part {
-  const source = part.raw('file');
+  const source = part.value('file');
   if (!isObject(source)) {
-    part.wrong('file', 'must be an object');
+    part.addViolation('file', 'must be an object');
     return {};
   }
-  const file = new ObjectReader(source, part.at('file'), part.violations, part.spelling);
-  const bytes = file.raw(names.bytes);
-  const uri = file.raw(names.uri);
+  const file = new ObjectReader(source, part.pathOf('file'), part.violations, part.fieldCase);
+  const bytes = file.value(names.bytes);
+  const uri = file.value(names.uri);
   if ((bytes === undefined) === (uri === undefined)) {
-    part.wrong('file', `must have exactly one of ${names.bytes} and ${names.uri}`);
+    part.addViolation('file', `must have exactly one of ${names.bytes} and ${names.uri}`);
   }
-  if (uri === '') file.wrong(names.uri, 'must not be empty');
+  if (uri === '') file.addViolation(names.uri, 'must not be empty');
   const filename = file.string('name');
   const mediaType = file.string('mimeType');
   return {

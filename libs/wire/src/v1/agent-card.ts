@@ -1,5 +1,5 @@
 import type { JsonObject } from '@app/domain';
-import { writeExtension, writeSkill, type CardDescription } from '../card-description.js';
+import { encodeExtension, encodeSkill, type CardDescription } from '../card-description.js';
 import { signaturesOf } from './card-signature.js';
 
 /** The agent card of A2A v1.0 (section 4.4.1). It lists every interface, of every version, in order of preference. */
@@ -24,7 +24,7 @@ function withoutSignatures(card: CardDescription): JsonObject {
     capabilities: {
       streaming,
       pushNotifications,
-      ...(card.extensions?.length ? { extensions: card.extensions.map(writeExtension) } : {}),
+      ...(card.extensions?.length ? { extensions: card.extensions.map(encodeExtension) } : {}),
       extendedAgentCard,
     },
     ...(card.authentication === 'none'
@@ -35,7 +35,7 @@ function withoutSignatures(card: CardDescription): JsonObject {
         }),
     defaultInputModes: [...card.inputModes],
     defaultOutputModes: [...card.outputModes],
-    skills: card.skills.map(writeSkill),
+    skills: card.skills.map(encodeSkill),
     ...(card.iconUrl === undefined ? {} : { iconUrl: card.iconUrl }),
   };
 }

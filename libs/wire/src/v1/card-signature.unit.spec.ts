@@ -4,7 +4,7 @@ import { type AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk';
 import canonicalize from 'canonicalize';
 import { flattenedVerify } from 'jose';
 import type { JsonObject } from '@app/domain';
-import { type CardDescription, interfacesAt } from '../card-description.js';
+import { type CardDescription, cardInterfaces } from '../card-description.js';
 import { encodeCard } from './agent-card.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -16,7 +16,7 @@ const description: CardDescription = {
   skills: [{ id: 'a', name: 'A', description: 'does A', tags: [] }],
   inputModes: ['text/plain'],
   outputModes: ['text/plain'],
-  interfaces: interfacesAt('https://acta.example.com', ['JSONRPC']),
+  interfaces: cardInterfaces('https://acta.example.com', ['JSONRPC']),
   capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
   authentication: 'bearer',
   signer: { privateKey, keyId: 'key-1', keysUrl: 'https://acta.example.com/.well-known/jwks.json' },

@@ -1,21 +1,21 @@
-import type { A2aClientCodec, RemoteUpdate } from '../client/client-codec.js';
+import type { A2aClientCodec, UpstreamUpdate } from '../client/client-codec.js';
 import { isObject, memberOf, ObjectReader } from '../validation/object-reader.js';
 import {
-  decoding,
+  decodeOrThrow,
   objectAt,
   objectsIn,
   readArtifactUpdate,
   readCard,
-  readRemoteMessage,
-  readRemoteTask,
+  readUpstreamMessage,
+  readTask,
   readStatusUpdate,
-  spokenVersion,
-  type RemoteDialect,
-} from '../client/upstream-shape.js';
+  supportedVersionOf,
+  type UpstreamFormat,
+} from '../client/upstream-reader.js';
 import { decodePart, encodeMessage } from './message.codec.js';
 import { STATUS_BY_STATE } from './task.codec.js';
 
-const dialect: RemoteDialect = {
+const dialect: UpstreamFormat = {
   spelling: 'either',
   userRole: 'ROLE_USER',
   agentRole: 'ROLE_AGENT',
@@ -40,11 +40,11 @@ export const client: A2aClientCodec = {
   }),
   // `StreamResponse` (section 4.2.3) and `SendMessageResponse`, of which it has both members.
   decodeUpdate: (result) =>
-    decoding((violations): RemoteUpdate => {
+    decodeOrThrow((violations): UpstreamUpdate => {
       const { source } = objectAt(result, 'result', violations, dialect);
       const at = (name: string) => memberOf(source, name, dialect.spelling);
       const [task, message, status, artifact] = ['task', 'message', 'statusUpdate', 'artifactUpdate'].map(at);
-      if (task !== undefined) return { type: 'task', task: readRemoteTask(task, 'task', violations, dialect) };
+      if (task !== undefined) return { type: 'task', task: readTask(task, 'task', violations, dialect) };
       if (status !== undefined) {
         return readStatusUpdate(objectAt(status, 'statusUpdate', violations, dialect), dialect);
       }
@@ -52,21 +52,21 @@ export const client: A2aClientCodec = {
         return readArtifactUpdate(objectAt(artifact, 'artifactUpdate', violations, dialect), dialect);
       }
       if (message === undefined) violations.add('result', 'must have task, message, statusUpdate or artifactUpdate');
-      return { type: 'message', message: readRemoteMessage(message, 'message', violations, dialect) };
+      return { type: 'message', message: readUpstreamMessage(message, 'message', violations, dialect) };
     }),
-  decodeTask: (result) => decoding((violations) => readRemoteTask(result, 'task', violations, dialect)),
+  decodeTask: (result) => decodeOrThrow((violations) => readTask(result, 'task', violations, dialect)),
   decodeTasks: (result) =>
-    decoding((violations) => {
+    decodeOrThrow((violations) => {
       const page = objectAt(result, 'result', violations, dialect);
-      return objectsIn(page, 'tasks').map(({ source, path }) => readRemoteTask(source, path, violations, dialect));
+      return objectsIn(page, 'tasks').map(({ source, path }) => readTask(source, path, violations, dialect));
     }),
   decodeCard: (card) =>
     !isObject(card) || memberOf(card, 'supportedInterfaces', 'either') === undefined
       ? undefined
-      : decoding((violations) => {
+      : decodeOrThrow((violations) => {
           const reader = new ObjectReader(card, '', violations, 'either');
           const interfaces = objectsIn(reader, 'supportedInterfaces').flatMap((entry) => {
-            const version = spokenVersion(entry.string('protocolVersion') ?? '');
+            const version = supportedVersionOf(entry.string('protocolVersion') ?? '');
             const tenant = entry.string('tenant');
             const [url = '', binding = ''] = [entry.string('url'), entry.string('protocolBinding')];
             return version === undefined

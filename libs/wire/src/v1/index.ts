@@ -1,7 +1,7 @@
 import type { A2aCodec } from '../codec.js';
 import { encodeCard } from './agent-card.js';
 import { httpError, rpcError } from './errors.js';
-import { http } from './http.js';
+import { http } from './http-json.js';
 import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';
 
@@ -14,7 +14,7 @@ export const codec: A2aCodec = {
   http,
   subscriptionUntil: 'end',
   // Section 4.3.3.
-  webhook: { tells: 'update', mediaType: 'application/a2a+json' },
+  webhook: { payload: 'update', mediaType: 'application/a2a+json' },
   encodeUpdate,
   encodeCard,
   rpcError,

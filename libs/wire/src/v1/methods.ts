@@ -1,11 +1,11 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
-import { neverOneResult } from '../codec.js';
+import { streamHasNoSingleResult } from '../codec.js';
 import { Violations } from '../validation/object-reader.js';
 import { paramsOf, readParams } from '../validation/params.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
 import { parseTimestamp } from '../validation/timestamp.js';
 import { encodeCard } from './agent-card.js';
-import { acceptedModes } from '../accepted-modes.js';
+import { readAcceptedOutputModes } from '../validation/accepted-output-modes.js';
 import { decodeMessage } from './message.codec.js';
 import {
   CancelTaskParams,
@@ -30,7 +30,7 @@ function decodeSend(params: JsonObject | undefined): SendRequest {
     ...decodeMessage(params?.['message'], violations),
     configuration: decodeConfiguration(configuration, violations),
   };
-  violations.check();
+  violations.throwIfAny();
   return request;
 }
 
@@ -38,7 +38,7 @@ function decodeConfiguration(source: JsonObject | undefined, violations: Violati
   if (source === undefined) return { returnImmediately: false };
   const at = { spelling: 'either', path: 'configuration' } as const;
   const read = readParams(SendMessageConfigurationParams, source, violations, at);
-  const modes = acceptedModes(read.acceptedOutputModes, violations);
+  const modes = readAcceptedOutputModes(read.acceptedOutputModes, violations);
   const push = read.taskPushNotificationConfig;
   return {
     returnImmediately: read.returnImmediately ?? false,
@@ -76,7 +76,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
       encode: (view, { configuration }) => encodeSendResult(view, configuration.historyLength),
     },
   ],
-  ['SendStreamingMessage', { operation: 'streamMessage', decode: decodeSend, encode: neverOneResult }],
+  ['SendStreamingMessage', { operation: 'streamMessage', decode: decodeSend, encode: streamHasNoSingleResult }],
   [
     'GetTask',
     {
@@ -114,7 +114,11 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
   ],
   [
     'SubscribeToTask',
-    { operation: 'subscribeToTask', decode: (params) => withTaskId(taskParams(params)), encode: neverOneResult },
+    {
+      operation: 'subscribeToTask',
+      decode: (params) => withTaskId(taskParams(params)),
+      encode: streamHasNoSingleResult,
+    },
   ],
   [
     'CreateTaskPushNotificationConfig',
@@ -124,7 +128,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
         const violations = new Violations();
         const { taskId } = readParams(TaskPushConfigsParams, params, violations, { spelling: 'either' });
         const config = decodePushConfig(params ?? {}, violations, '');
-        violations.check();
+        violations.throwIfAny();
         return { ...config, taskId };
       },
       encode: encodePushConfig,

@@ -14,7 +14,7 @@ export class Violations {
   }
 
   /** Throws InvalidParameters when anything was added. */
-  check(): void {
+  throwIfAny(): void {
     if (this.found.length === 0) return;
     const said = this.found.map(({ field, description }) => `${field}: ${description}`).join('; ');
     throw new DomainError('InvalidParameters', `invalid parameters: ${said}`, { violations: this.found });
@@ -22,7 +22,7 @@ export class Violations {
 }
 
 /** Which spellings of a field name are read: `lowerCamel` alone, or the proto's `snake_case` too (ProtoJSON). */
-export type Spelling = 'camel' | 'either';
+export type FieldCase = 'camel' | 'either';
 
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
@@ -38,13 +38,13 @@ export const uriProblem = (value: string): string | undefined =>
   value.length <= 2048 ? undefined : 'must have at most 2048 characters';
 
 /** Takes the members that are undefined out, in place: content is stored, compared and hashed as it stands. */
-export function withoutAbsent<T extends object>(value: T): T {
+export function dropUndefined<T extends object>(value: T): T {
   for (const key of Object.keys(value) as (keyof T)[]) if (value[key] === undefined) delete value[key];
   return value;
 }
 
 const snakeNames = new Map<string, string>();
-function snakeOf(name: string): string {
+function toSnakeCase(name: string): string {
   let snake = snakeNames.get(name);
   if (snake === undefined) {
     snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -54,10 +54,10 @@ function snakeOf(name: string): string {
 }
 
 /** The member `name` of `source` in the spellings allowed: own members only, null as absent unless `keepNull`. */
-export function memberOf(source: JsonObject, name: string, spelling: Spelling, keepNull = false): Json | undefined {
+export function memberOf(source: JsonObject, name: string, spelling: FieldCase, keepNull = false): Json | undefined {
   let value: Json | undefined = Object.hasOwn(source, name) ? source[name] : undefined;
   if (value === undefined && spelling === 'either') {
-    const snake = snakeOf(name);
+    const snake = toSnakeCase(name);
     if (snake !== name && Object.hasOwn(source, snake)) value = source[snake];
   }
   return value === null && !keepNull ? undefined : value;
@@ -76,59 +76,59 @@ export class ObjectReader {
     readonly source: JsonObject,
     readonly path: string,
     readonly violations: Violations,
-    readonly spelling: Spelling,
+    readonly fieldCase: FieldCase,
   ) {}
 
-  at(name: string): string {
+  pathOf(name: string): string {
     return this.path === '' ? name : `${this.path}.${name}`;
   }
 
-  wrong(name: string, description: string): undefined {
-    this.violations.add(this.at(name), description);
+  addViolation(name: string, description: string): undefined {
+    this.violations.add(this.pathOf(name), description);
     return undefined;
   }
 
   /** The member as it is; null counts as absent. */
-  raw(name: string): Json | undefined {
-    return memberOf(this.source, name, this.spelling);
+  value(name: string): Json | undefined {
+    return memberOf(this.source, name, this.fieldCase);
   }
 
   /** A string; an empty one is absent unless `empty` keeps it. */
   string(name: string, empty: 'absent' | 'kept' = 'absent'): string | undefined {
-    const value = this.raw(name);
+    const value = this.value(name);
     if (value === undefined || (value === '' && empty === 'absent')) return undefined;
-    return typeof value === 'string' ? value : this.wrong(name, 'must be a string');
+    return typeof value === 'string' ? value : this.addViolation(name, 'must be a string');
   }
 
   /** An id: a bounded, printable string. */
   id(name: string): string | undefined {
     const value = this.string(name);
     const problem = value === undefined ? undefined : idProblem(value);
-    return problem === undefined ? value : this.wrong(name, problem);
+    return problem === undefined ? value : this.addViolation(name, problem);
   }
 
   requiredId(name: string): string {
-    const value = this.raw(name);
-    if (value === undefined || value === '') this.wrong(name, 'is required');
+    const value = this.value(name);
+    if (value === undefined || value === '') this.addViolation(name, 'is required');
     return this.id(name) ?? '';
   }
 
   /** An object of anything, such as metadata; an empty one is absent. */
   object(name: string): JsonObject | undefined {
-    const value = this.raw(name);
+    const value = this.value(name);
     if (value === undefined) return undefined;
-    if (!isObject(value)) return this.wrong(name, 'must be an object');
+    if (!isObject(value)) return this.addViolation(name, 'must be an object');
     return Object.keys(value).length === 0 ? undefined : value;
   }
 
   /** A list of non-empty strings; an empty list is absent. */
   strings(name: string, problem: (value: string) => string | undefined = idProblem): string[] | undefined {
-    const value = this.raw(name);
+    const value = this.value(name);
     if (value === undefined) return undefined;
-    if (!Array.isArray(value)) return this.wrong(name, 'must be an array of strings');
+    if (!Array.isArray(value)) return this.addViolation(name, 'must be an array of strings');
     const strings = value.map((item, at) => {
       const why = typeof item !== 'string' || item === '' ? 'must be a non-empty string' : problem(item);
-      if (why !== undefined) this.wrong(`${name}[${at}]`, why);
+      if (why !== undefined) this.addViolation(`${name}[${at}]`, why);
       return item as string;
     });
     return strings.length === 0 ? undefined : strings;
@@ -138,7 +138,8 @@ export class ObjectReader {
   base64(name: string): string | undefined {
     const value = this.string(name, 'kept');
     if (value === undefined) return undefined;
-    if (!BASE64.test(value) || value.replace(/=+$/, '').length % 4 === 1) return this.wrong(name, 'must be base64');
+    if (!BASE64.test(value) || value.replace(/=+$/, '').length % 4 === 1)
+      return this.addViolation(name, 'must be base64');
     return Buffer.from(value, 'base64').toString('base64');
   }
 }

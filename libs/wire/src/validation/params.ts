@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { Json, JsonObject } from '@app/domain';
 import { getMetadataStorage, IsDefined, IsOptional, ValidateBy, validateSync } from 'class-validator';
-import { idProblem, isObject, memberOf, Violations, type Spelling } from './object-reader.js';
+import { idProblem, isObject, memberOf, Violations, type FieldCase } from './object-reader.js';
 import { parseTimestamp } from './timestamp.js';
 
 /*
@@ -44,7 +44,7 @@ export function readParams<T extends object>(
   Params: ParamsClass<T>,
   source: Json | undefined,
   violations: Violations,
-  { spelling, path = '' }: { spelling: Spelling; path?: string },
+  { spelling, path = '' }: { spelling: FieldCase; path?: string },
 ): Plain<T> {
   const params: Record<string, unknown> = {};
   if (source !== undefined && source !== null && !isObject(source)) {
@@ -66,11 +66,11 @@ export function readParams<T extends object>(
 }
 
 /** A decoder of params that are such a class and nothing else. It throws InvalidParameters. */
-export function paramsOf<T extends object>(Params: ParamsClass<T>, spelling: Spelling) {
+export function paramsOf<T extends object>(Params: ParamsClass<T>, spelling: FieldCase) {
   return (params: JsonObject | undefined): Plain<T> => {
     const violations = new Violations();
     const read = readParams(Params, params, violations, { spelling });
-    violations.check();
+    violations.throwIfAny();
     return read;
   };
 }

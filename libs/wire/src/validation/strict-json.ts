@@ -1,4 +1,5 @@
-import { BOUNDS, DomainError, invalidField, type Json } from '@app/domain';
+import { BOUNDS, invalidField, type Json } from '@app/domain';
+import { TransportError } from '../transport/transport-error.js';
 
 /** Limits of one JSON document. `keys` counts object members and array elements alike; `stringBytes` is UTF-8 and holds for each string. */
 export interface JsonBounds {
@@ -22,12 +23,12 @@ export function parseJson(bytes: Uint8Array): Json {
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new DomainError('ParseError', 'the body is not valid UTF-8', {});
+    throw new TransportError('ParseError', 'the body is not valid UTF-8', {});
   }
   try {
     return JSON.parse(text) as Json;
   } catch {
-    throw new DomainError('ParseError', 'the body is not valid JSON', {});
+    throw new TransportError('ParseError', 'the body is not valid JSON', {});
   }
 }
 
@@ -41,7 +42,7 @@ export function checkJson(value: Json, bounds: JsonBounds = DEFAULT_BOUNDS): voi
 }
 
 /** `parseJson` and `checkJson` in one, for bodies that have no envelope. */
-export function readJson(bytes: Uint8Array, bounds: JsonBounds = DEFAULT_BOUNDS): Json {
+export function parseAndCheckJson(bytes: Uint8Array, bounds: JsonBounds = DEFAULT_BOUNDS): Json {
   const value = parseJson(bytes);
   checkJson(value, bounds);
   return value;
@@ -51,7 +52,7 @@ const LONE_SURROGATES = /\p{Surrogate}/gu;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Postgres holds no NUL in text, and UTF-8 no half of a surrogate pair. */
-export const isStorable = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text);
+export const isStorableText = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text);
 
 class JsonCheck {
   private keys = 0;
@@ -97,7 +98,7 @@ class JsonCheck {
     if (text.length * 3 > stringBytes && Buffer.byteLength(text) > stringBytes) {
       this.refuse(`a string may have at most ${stringBytes} bytes`);
     }
-    if (!isStorable(text)) this.refuse('a string must not contain NUL or a lone surrogate');
+    if (!isStorableText(text)) this.refuse('a string must not contain NUL or a lone surrogate');
   }
 
   private refuse(why: string): never {
@@ -107,11 +108,11 @@ class JsonCheck {
 
 /** `['message', 'parts', 0]` as `message.parts[0]`; long or unprintable keys are cut, so that an error stays readable. */
 function fieldPath(path: readonly (string | number)[]): string {
-  const names = path.slice(0, 12).map((step) => (typeof step === 'number' ? `[${step}]` : `.${readable(step)}`));
+  const names = path.slice(0, 12).map((step) => (typeof step === 'number' ? `[${step}]` : `.${printableKey(step)}`));
   return `${names.join('')}${path.length > 12 ? '…' : ''}`.replace(/^\./, '') || '(body)';
 }
 
-const readable = (key: string): string =>
+const printableKey = (key: string): string =>
   key.length <= 64 && /^[\x21-\x7e]*$/.test(key)
     ? key
     : JSON.stringify(key.slice(0, 64).replace(LONE_SURROGATES, '\ufffd')).slice(1, -1);

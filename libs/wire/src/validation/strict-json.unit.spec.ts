@@ -1,16 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { BOUNDS, DomainError } from '@app/domain';
+import { type RequestError, TransportError } from '../transport/transport-error.js';
 import fc from 'fast-check';
-import { checkJson, parseJson, readJson } from './strict-json.js';
+import { checkJson, parseJson, parseAndCheckJson } from './strict-json.js';
 
 const bytes = (text: string) => Buffer.from(text);
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
-function refusal(run: () => unknown): DomainError {
+function refusal(run: () => unknown): RequestError {
   try {
     run();
   } catch (error) {
-    if (error instanceof DomainError) return error;
+    if (error instanceof DomainError || error instanceof TransportError) return error;
     throw error;
   }
   throw new Error('it was accepted');
@@ -33,7 +34,7 @@ describe('strict JSON', () => {
     ['a trailing comma', '[1,]'],
     ['NaN', 'NaN'],
   ])('calls %s a parse error', (_, text) => {
-    expect(refusal(() => readJson(bytes(text))).kind).toBe('ParseError');
+    expect(refusal(() => parseAndCheckJson(bytes(text))).kind).toBe('ParseError');
   });
 
   it.each([
@@ -42,15 +43,15 @@ describe('strict JSON', () => {
     ['a surrogate in UTF-8', [0x22, 0xed, 0xa0, 0x80, 0x22]],
     ['UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
   ])('calls %s a parse error', (_, raw) => {
-    expect(refusal(() => readJson(Uint8Array.from(raw))).kind).toBe('ParseError');
+    expect(refusal(() => parseAndCheckJson(Uint8Array.from(raw))).kind).toBe('ParseError');
   });
 
   it('passes over a byte order mark', () => {
-    expect(readJson(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 });
+    expect(parseAndCheckJson(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 });
   });
 
   it('keeps __proto__ and constructor as plain members that change no object', () => {
-    const value = readJson(bytes('{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}'));
+    const value = parseAndCheckJson(bytes('{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}'));
     expect(Object.keys(value as object)).toEqual(['__proto__', 'constructor']);
     expect((value as { admin?: boolean }).admin).toBeUndefined();
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
@@ -66,14 +67,14 @@ describe('strict JSON', () => {
     ['a lone surrogate', '"\\ud800"', /surrogate/],
     ['a number beyond a double', '1e400', /too large/],
   ])('calls JSON with %s invalid parameters, not a parse error', (_, text, why) => {
-    const error = refusal(() => readJson(bytes(text)));
+    const error = refusal(() => parseAndCheckJson(bytes(text)));
     expect(error.kind).toBe('InvalidParameters');
     expect(error.message).toMatch(why);
   });
 
   it('accepts JSON exactly at its bounds', () => {
-    expect(() => readJson(bytes(nested(BOUNDS.jsonDepth)))).not.toThrow();
-    expect(() => readJson(bytes(JSON.stringify('é'.repeat(BOUNDS.jsonStringBytes / 2))))).not.toThrow();
+    expect(() => parseAndCheckJson(bytes(nested(BOUNDS.jsonDepth)))).not.toThrow();
+    expect(() => parseAndCheckJson(bytes(JSON.stringify('é'.repeat(BOUNDS.jsonStringBytes / 2))))).not.toThrow();
     expect(() => checkJson(Array<number>(BOUNDS.jsonKeys).fill(0))).not.toThrow();
   });
 

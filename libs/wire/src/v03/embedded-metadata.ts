@@ -5,7 +5,7 @@ import { isObject } from '../validation/object-reader.js';
 const OWN = 'acta/metadata';
 
 /** Metadata with what the shape has no other place for: `extra`, all of it under `reserved` keys. Without both, none. */
-export function carried(
+export function embedInMetadata(
   metadata: JsonObject | undefined,
   extra: JsonObject,
   reserved: readonly string[],
@@ -17,7 +17,7 @@ export function carried(
 }
 
 /** The two apart again. */
-export function uncarried(
+export function extractFromMetadata(
   metadata: JsonObject | undefined,
   reserved: readonly string[],
 ): { own?: JsonObject; extra: JsonObject } {

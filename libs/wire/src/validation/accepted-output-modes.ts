@@ -1,8 +1,8 @@
 import type { Json } from '@app/domain';
-import type { Violations } from './validation/object-reader.js';
+import type { Violations } from './object-reader.js';
 
 /** `configuration.acceptedOutputModes`: media types, as the client wrote them; an empty list accepts everything and is absent. */
-export function acceptedModes(modes: Json[] | undefined, violations: Violations): string[] | undefined {
+export function readAcceptedOutputModes(modes: Json[] | undefined, violations: Violations): string[] | undefined {
   // Not a list at all: its params class has said so.
   if (!Array.isArray(modes)) return undefined;
   modes.forEach((mode, at) => {

@@ -1,21 +1,28 @@
 import type { ArtifactView, Json } from '@app/domain';
 import type { CardExtension, CardSkill } from '../card-description.js';
-import type { RemoteCard, RemoteIds, RemoteInterface, RemoteStatus, RemoteTask, RemoteUpdate } from './client-codec.js';
-import { readMessage, readParts, type Dialect } from '../validation/message-shape.js';
-import { isObject, ObjectReader, uriProblem, Violations, withoutAbsent } from '../validation/object-reader.js';
+import type {
+  UpstreamCard,
+  UpstreamIds,
+  UpstreamInterface,
+  UpstreamStatus,
+  UpstreamTaskSnapshot,
+  UpstreamUpdate,
+} from './client-codec.js';
+import { readMessage, readParts, type MessageFormat } from '../validation/message-reader.js';
+import { isObject, ObjectReader, uriProblem, Violations, dropUndefined } from '../validation/object-reader.js';
 import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../transport/version.js';
 
 /** What differs between the versions in what an agent answers. */
-export interface RemoteDialect extends Dialect {
+export interface UpstreamFormat extends MessageFormat {
   readonly agentRole: string;
-  readonly states: ReadonlyMap<string, RemoteStatus['state']>;
+  readonly states: ReadonlyMap<string, UpstreamStatus['state']>;
 }
 
 /** Reads with the violations checked at the end: InvalidParameters names all that is wrong. */
-export function decoding<T>(read: (violations: Violations) => T): T {
+export function decodeOrThrow<T>(read: (violations: Violations) => T): T {
   const violations = new Violations();
   const value = read(violations);
-  violations.check();
+  violations.throwIfAny();
   return value;
 }
 
@@ -23,60 +30,60 @@ export function objectAt(
   source: Json | undefined,
   path: string,
   violations: Violations,
-  { spelling }: Dialect,
+  { spelling }: MessageFormat,
 ): ObjectReader {
   if (isObject(source)) return new ObjectReader(source, path, violations, spelling);
   violations.add(path, source === undefined || source === null ? 'is required' : 'must be an object');
   return new ObjectReader({}, path, new Violations(), spelling);
 }
 
-export function readRemoteTask(
+export function readTask(
   source: Json | undefined,
   path: string,
   violations: Violations,
-  dialect: RemoteDialect,
-): RemoteTask {
+  dialect: UpstreamFormat,
+): UpstreamTaskSnapshot {
   const task = objectAt(source, path, violations, dialect);
   const artifacts = listIn(task, 'artifacts').map((artifact, at) =>
-    readArtifact(artifact, task.at(`artifacts[${at}]`), task.violations, dialect),
+    readArtifact(artifact, task.pathOf(`artifacts[${at}]`), task.violations, dialect),
   );
   return {
     ...idsIn(task, 'id'),
-    status: readStatus(task.raw('status'), task.at('status'), task.violations, dialect),
+    status: readStatus(task.value('status'), task.pathOf('status'), task.violations, dialect),
     artifacts,
     // All that is needed of it; a message in it that could not be read would be no reason to give the task up.
     messageIds: listIn(task, 'history').flatMap((message) => {
       const id = isObject(message)
-        ? new ObjectReader(message, '', violations, dialect.spelling).raw('messageId')
+        ? new ObjectReader(message, '', violations, dialect.spelling).value('messageId')
         : null;
       return typeof id === 'string' ? [id] : [];
     }),
   };
 }
 
-export function readStatusUpdate(update: ObjectReader, dialect: RemoteDialect): RemoteUpdate {
-  const status = readStatus(update.raw('status'), update.at('status'), update.violations, dialect);
+export function readStatusUpdate(update: ObjectReader, dialect: UpstreamFormat): UpstreamUpdate {
+  const status = readStatus(update.value('status'), update.pathOf('status'), update.violations, dialect);
   return { type: 'status', ids: idsIn(update, 'taskId'), status };
 }
 
-export function readArtifactUpdate(update: ObjectReader, dialect: RemoteDialect): RemoteUpdate {
+export function readArtifactUpdate(update: ObjectReader, dialect: UpstreamFormat): UpstreamUpdate {
   return {
     type: 'artifact',
     ids: idsIn(update, 'taskId'),
-    artifact: readArtifact(update.raw('artifact'), update.at('artifact'), update.violations, dialect),
+    artifact: readArtifact(update.value('artifact'), update.pathOf('artifact'), update.violations, dialect),
     append: flagIn(update, 'append'),
     last: flagIn(update, 'lastChunk'),
   };
 }
 
-export const readRemoteMessage = (
+export const readUpstreamMessage = (
   source: Json | undefined,
   path: string,
   violations: Violations,
-  dialect: RemoteDialect,
+  dialect: UpstreamFormat,
 ) => readMessage(source, violations, dialect, path).message;
 
-function idsIn(reader: ObjectReader, name: string): RemoteIds {
+function idsIn(reader: ObjectReader, name: string): UpstreamIds {
   const taskId = reader.requiredId(name);
   const contextId = reader.id('contextId');
   return contextId === undefined ? { taskId } : { taskId, contextId };
@@ -86,18 +93,18 @@ function readStatus(
   source: Json | undefined,
   path: string,
   violations: Violations,
-  dialect: RemoteDialect,
-): RemoteStatus {
+  dialect: UpstreamFormat,
+): UpstreamStatus {
   const status = objectAt(source, path, violations, dialect);
-  const word = status.raw('state');
+  const word = status.value('state');
   const state = typeof word === 'string' ? dialect.states.get(word) : undefined;
-  if (state === undefined) status.wrong('state', `must be one of ${[...dialect.states.keys()].join(', ')}`);
-  const message = status.raw('message');
+  if (state === undefined) status.addViolation('state', `must be one of ${[...dialect.states.keys()].join(', ')}`);
+  const message = status.value('message');
   // Some agents report with a message that says nothing.
   const said = message !== undefined && !(isObject(message) && isEmptyList(message['parts']));
-  return withoutAbsent({
+  return dropUndefined({
     state: state ?? 'working',
-    message: said ? readRemoteMessage(message, status.at('message'), status.violations, dialect) : undefined,
+    message: said ? readUpstreamMessage(message, status.pathOf('message'), status.violations, dialect) : undefined,
     timestamp: status.string('timestamp'),
   });
 }
@@ -109,10 +116,10 @@ function readArtifact(
   source: Json | undefined,
   path: string,
   violations: Violations,
-  dialect: RemoteDialect,
+  dialect: UpstreamFormat,
 ): ArtifactView {
   const artifact = objectAt(source, path, violations, dialect);
-  return withoutAbsent({
+  return dropUndefined({
     artifactId: artifact.requiredId('artifactId'),
     name: artifact.string('name'),
     description: artifact.string('description'),
@@ -123,21 +130,21 @@ function readArtifact(
 }
 
 function listIn(reader: ObjectReader, name: string): Json[] {
-  const value = reader.raw(name);
+  const value = reader.value(name);
   if (value === undefined) return [];
   if (Array.isArray(value)) return value;
-  reader.wrong(name, 'must be an array');
+  reader.addViolation(name, 'must be an array');
   return [];
 }
 
 function flagIn(reader: ObjectReader, name: string): boolean {
-  const value = reader.raw(name);
-  if (value !== undefined && typeof value !== 'boolean') reader.wrong(name, 'must be true or false');
+  const value = reader.value(name);
+  if (value !== undefined && typeof value !== 'boolean') reader.addViolation(name, 'must be true or false');
   return value === true;
 }
 
 /** What the cards of both versions say alike. */
-export function readCard(card: ObjectReader, interfaces: readonly RemoteInterface[]): RemoteCard {
+export function readCard(card: ObjectReader, interfaces: readonly UpstreamInterface[]): UpstreamCard {
   const capabilities = objectIn(card, 'capabilities');
   return {
     name: card.string('name') ?? '',
@@ -154,7 +161,7 @@ export function readCard(card: ObjectReader, interfaces: readonly RemoteInterfac
 
 function readSkill(skill: ObjectReader): CardSkill {
   const id = skill.requiredId('id');
-  return withoutAbsent({
+  return dropUndefined({
     id,
     name: skill.string('name') ?? id,
     description: skill.string('description') ?? '',
@@ -168,8 +175,8 @@ function readSkill(skill: ObjectReader): CardSkill {
 function readExtension(extension: ObjectReader): CardExtension {
   const uri = extension.string('uri') ?? '';
   const problem = uri === '' ? 'is required' : uriProblem(uri);
-  if (problem !== undefined) extension.wrong('uri', problem);
-  return withoutAbsent({
+  if (problem !== undefined) extension.addViolation('uri', problem);
+  return dropUndefined({
     uri,
     description: extension.string('description'),
     required: flagIn(extension, 'required') || undefined,
@@ -180,18 +187,18 @@ function readExtension(extension: ObjectReader): CardExtension {
 const anyText = (): undefined => undefined;
 
 const objectIn = (reader: ObjectReader, name: string): ObjectReader =>
-  new ObjectReader(reader.object(name) ?? {}, reader.at(name), reader.violations, reader.spelling);
+  new ObjectReader(reader.object(name) ?? {}, reader.pathOf(name), reader.violations, reader.fieldCase);
 
 /** The objects in a list; what is none is a violation. */
 export function objectsIn(reader: ObjectReader, name: string): ObjectReader[] {
   return listIn(reader, name).flatMap((item, at) => {
     const path = `${name}[${at}]`;
-    if (isObject(item)) return [new ObjectReader(item, reader.at(path), reader.violations, reader.spelling)];
-    reader.wrong(path, 'must be an object');
+    if (isObject(item)) return [new ObjectReader(item, reader.pathOf(path), reader.violations, reader.fieldCase)];
+    reader.addViolation(path, 'must be an object');
     return [];
   });
 }
 
 /** The version that is spoken here of a `protocolVersion`, whose patch number says nothing to a client (A2A v1.0 section 3.6). */
-export const spokenVersion = (version: string): ProtocolVersion | undefined =>
+export const supportedVersionOf = (version: string): ProtocolVersion | undefined =>
   PROTOCOL_VERSIONS.find((known) => version === known || version.startsWith(`${known}.`));

@@ -1,16 +1,16 @@
 import type { Json, JsonObject, Message, Part } from '@app/domain';
-import { isObject, ObjectReader, uriProblem, withoutAbsent, type Spelling, type Violations } from './object-reader.js';
+import { isObject, ObjectReader, uriProblem, dropUndefined, type FieldCase, type Violations } from './object-reader.js';
 
 /** A client's message with the ids that the wire keeps inside it and the domain beside it. */
-export interface AddressedMessage {
+export interface ReceivedMessage {
   readonly message: Message;
   readonly taskId?: string;
   readonly contextId?: string;
 }
 
 /** What differs between the versions: the words for the roles, and the parts. */
-export interface Dialect {
-  readonly spelling: Spelling;
+export interface MessageFormat {
+  readonly spelling: FieldCase;
   readonly userRole: string;
   /** Absent where agents do not speak: in what a client sends. */
   readonly agentRole?: string;
@@ -23,26 +23,26 @@ export interface Dialect {
 export function readMessage(
   source: Json | undefined,
   violations: Violations,
-  dialect: Dialect,
+  dialect: MessageFormat,
   path = 'message',
-): AddressedMessage {
+): ReceivedMessage {
   if (!isObject(source)) {
     violations.add(path, source === undefined || source === null ? 'is required' : 'must be an object');
     return { message: { messageId: '', role: 'user', parts: [] } };
   }
   const reader = new ObjectReader(source, path, violations, dialect.spelling);
   const messageId = reader.requiredId('messageId');
-  const role = reader.raw('role');
-  if (role === undefined || role === '') reader.wrong('role', 'is required');
+  const role = reader.value('role');
+  if (role === undefined || role === '') reader.addViolation('role', 'is required');
   else if (dialect.agentRole === undefined) {
-    if (role !== dialect.userRole) reader.wrong('role', `must be ${dialect.userRole} in a message to an agent`);
+    if (role !== dialect.userRole) reader.addViolation('role', `must be ${dialect.userRole} in a message to an agent`);
   } else if (role !== dialect.userRole && role !== dialect.agentRole) {
-    reader.wrong('role', `must be ${dialect.userRole} or ${dialect.agentRole}`);
+    reader.addViolation('role', `must be ${dialect.userRole} or ${dialect.agentRole}`);
   }
   const taskId = reader.id('taskId');
   const contextId = reader.id('contextId');
   return {
-    message: withoutAbsent({
+    message: dropUndefined({
       messageId,
       role: role === dialect.agentRole && role !== undefined ? 'agent' : 'user',
       parts: readParts(reader, dialect),
@@ -55,22 +55,22 @@ export function readMessage(
   };
 }
 
-export function readParts(message: ObjectReader, dialect: Dialect): Part[] {
+export function readParts(message: ObjectReader, dialect: MessageFormat): Part[] {
   const { partsName = 'parts' } = dialect;
-  const parts = message.raw(partsName);
+  const parts = message.value(partsName);
   if (parts === undefined || (Array.isArray(parts) && parts.length === 0)) {
-    message.wrong(partsName, 'at least one part is required');
+    message.addViolation(partsName, 'at least one part is required');
     return [];
   }
   if (!Array.isArray(parts)) {
-    message.wrong(partsName, 'must be an array');
+    message.addViolation(partsName, 'must be an array');
     return [];
   }
   return parts.map((part, at) => dialect.decodePart(part, message, `${partsName}[${at}]`));
 }
 
 /** The fields of messages and artifacts that both versions write alike; what is empty is left out. */
-export const writeShared = ({
+export const encodeOptionalFields = ({
   name,
   description,
   metadata,
