@@ -33,7 +33,7 @@ const SECRET = 'the secret of the integration tests';
 
 export interface ReplicaOptions {
   readonly agents?: readonly Agent[];
-  /** Runs at a time; 0: the replica only accepts work. */
+  /** Maximum number of concurrent runs; 0: the replica only accepts work. */
   readonly concurrency?: number;
   readonly leaseMs?: number;
   readonly retry?: RetryPolicy;
@@ -41,21 +41,21 @@ export interface ReplicaOptions {
   readonly queuedPerTenant?: number;
   readonly runningPerTenant?: number;
   readonly now?: () => Date;
-  /** How often the reaper looks; absent: only when `reaper.sweep()` is called. */
+  /** Period of the reaper; absent: it runs only when `reaper.sweep()` is called. */
   readonly reapMs?: number;
 }
 
-/** An agent that does what a test says. */
+/** Returns an agent with the `run` of a test. */
 export const anAgent = (run: Agent['run'], changes: Partial<Agent> = {}): Agent => ({
   name: 'tester',
-  description: 'does what a test says',
+  description: 'runs the code of a test',
   version: '1.0.0',
   skills: [{ id: 'test', name: 'Test', description: 'tests', tags: [] }],
   run,
   ...changes,
 });
 
-/** One process of Acta without its HTTP: the parts that Nest would put together, on a database that others share. */
+/** One process of Acta without HTTP. It has the parts that Nest composes otherwise, on a database that other replicas share. */
 export class Replica {
   readonly errors: unknown[] = [];
   readonly database: Database;
@@ -88,9 +88,20 @@ export class Replica {
     this.reader = new TaskReader(this.database, this.decoder, this.log);
     this.queue = new RunQueue(this.database, this.decoder, options.runningPerTenant);
     const { database, decoder, streams, reader, secret, queue } = this;
-    this.worker = new Worker({ database, streams, reader, secret, onError }, queue, agents, { concurrency, leaseMs, pollMs: 50 });
-    this.reaper = new LeaseReaper(database, streams, queue, (name) => agents.retryOf(name), onError, options.reapMs ?? 3_600_000);
-    // Polls for nobody, so that only wake-ups end a wait.
+    this.worker = new Worker({ database, streams, reader, secret, onError }, queue, agents, {
+      concurrency,
+      leaseMs,
+      pollMs: 50,
+    });
+    this.reaper = new LeaseReaper(
+      database,
+      streams,
+      queue,
+      (name) => agents.retryOf(name),
+      onError,
+      options.reapMs ?? 3_600_000,
+    );
+    // Without polling: only a wake-up ends a wait.
     this.remote = new RemoteRuns(database, decoder, streams, reader, queue, agents, secret, leaseMs, 3_600_000);
     const access = new AccessRecord(new AuditLog(this.database));
     this.sendHandler = new SendMessageHandler(
@@ -110,29 +121,30 @@ export class Replica {
   }
 
   async open(): Promise<this> {
-    await this.database.claimState(this.secret);
+    await this.database.initializeServerState(this.secret);
     await this.wakeups.start();
     this.worker.start();
     this.reaper.start();
     return this;
   }
 
-  /** Ends as a drained process does. Throws when a run is left. */
+  /** Stops in the same order as a process that drains. Throws when a run is still active. */
   async close(graceMs = 0): Promise<void> {
     this.remote.stop();
     await this.reaper.stop();
     await this.worker.stop(graceMs);
     await this.wakeups.close();
     await this.database.close();
-    if (this.worker.running > 0) throw new Error(`${this.worker.running} runs outlived their worker`);
+    if (this.worker.running > 0)
+      throw new Error(`${this.worker.running} runs are still active after the worker has stopped`);
   }
 
   send(principal: Principal, message: Message | string, request: Partial<SendMessageRequest> = {}) {
-    const said = typeof message === 'string' ? aMessage(message) : message;
-    return this.sendHandler.execute(new SendMessage(principal, { message: said, acknowledged: false, ...request }));
+    const input = typeof message === 'string' ? aMessage(message) : message;
+    return this.sendHandler.execute(new SendMessage(principal, { message: input, acknowledged: false, ...request }));
   }
 
-  /** A blocking send: the task at its outcome. */
+  /** Sends a message, waits for the outcome and returns the task. */
   async ask(
     principal: Principal,
     message: Message | string,
@@ -143,7 +155,7 @@ export class Replica {
     return (await follower.view())!;
   }
 
-  /** A send whose client is answered at once and goes away. */
+  /** Sends a message without waiting for the outcome, and returns the task id. */
   async submit(
     principal: Principal,
     message: Message | string,
@@ -174,8 +186,8 @@ export class Replica {
     return this.log.read(tenantId, taskId, 0, 100_000);
   }
 
-  /** The state of a task once it is as wanted; wakes with the task's changes. */
-  async until(tenantId: string, taskId: string, wanted: (state: TaskState) => boolean): Promise<TaskState> {
+  /** Waits until the state of a task satisfies the condition, and returns the state. Each change of the task is checked. */
+  async until(tenantId: string, taskId: string, satisfies: (state: TaskState) => boolean): Promise<TaskState> {
     for (;;) {
       const changed = new Promise<void>((resolve) => {
         const subscription = this.wakeups.changes(tenantId, taskId).subscribe(() => {
@@ -189,13 +201,13 @@ export class Replica {
         }, 500);
       });
       const loaded = await this.log.head(tenantId, taskId);
-      if (loaded !== null && wanted(loaded.head.state)) return loaded.head.state;
+      if (loaded !== null && satisfies(loaded.head.state)) return loaded.head.state;
       await changed;
     }
   }
 }
 
-/** A database of its own with as many replicas as a test wants. */
+/** A separate database with the replicas that a test adds. */
 export class Acta {
   private readonly replicas: Replica[] = [];
 
@@ -215,7 +227,7 @@ export class Acta {
     return replica.open();
   }
 
-  /** SQL beside Acta, as a superuser. */
+  /** Runs SQL as a superuser, without Acta. */
   async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     const client = new pg.Client(this.url);
     await client.connect();
@@ -226,19 +238,19 @@ export class Acta {
     }
   }
 
-  /** Closes every replica and drops the database. Throws when an error went unexpected, or a connection was left. */
+  /** Closes every replica and drops the database. Throws when a replica reported an error or a connection is still open. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (const replica of this.replicas) await replica.close().catch((error: unknown) => failures.push(error));
     failures.push(...this.replicas.flatMap(({ errors }) => errors));
     const left = await this.connectionsLeft();
     await this.database.drop();
-    if (left > 0) failures.push(new Error(`${left} connections were left open`));
+    if (left > 0) failures.push(new Error(`${left} connections are still open after the replicas were closed`));
     if (failures.length > 0)
-      throw new AggregateError(failures, `the replicas left: ${failures.map(String).join('; ')}`);
+      throw new AggregateError(failures, `the replicas did not close cleanly: ${failures.map(String).join('; ')}`);
   }
 
-  /** Backends go a moment after their client: they are given two seconds. */
+  /** Counts open connections. A backend ends shortly after its client, so the count is repeated for up to 2 s. */
   private async connectionsLeft(): Promise<number> {
     let left = 0;
     for (let tries = 0; tries < 40; tries += 1) {

@@ -1,4 +1,4 @@
-/** A clock that moves only when it is told to. */
+/** A clock that moves only when `advance` is called. */
 export class FakeClock {
   private time: number;
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Names what the tests of this run share: the folder of their Postgres and the template that they clone. The first test
- * that wants a database starts both, so that a run of unit tests starts nothing (and because Jest maps no imports here).
+ * Chooses the names that the tests of one run share: the folder of their Postgres, and the template database. The first test
+ * that needs a database creates both, so that a run of unit tests does not start Postgres. (Jest maps no imports here.)
  */
 export default async function globalSetup(): Promise<void> {
   process.env['ACTA_TEST_RUN'] = `${process.pid}_${Date.now().toString(36)}`;

@@ -26,7 +26,7 @@ async function dropDatabases(url: string, run: string): Promise<void> {
   await client.end();
 }
 
-// Nothing in there is worth a clean shutdown.
+// The data is deleted anyway, so the server does not need a clean shutdown.
 async function stopPostgres(dataDir: string): Promise<void> {
   const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
   const pid = parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10);

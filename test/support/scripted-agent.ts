@@ -3,7 +3,7 @@ import type { Agent, AgentContext } from '@app/execution';
 
 type Script = (ctx: AgentContext) => Promise<void> | void;
 
-/** An agent that follows the script which a test gave for the first message of the task. */
+/** An agent that runs the script that a test registered for the text of the task's first message. */
 export class ScriptedAgent {
   private readonly scripts = new Map<string, Script>();
 
@@ -12,7 +12,7 @@ export class ScriptedAgent {
   get definition(): Agent {
     return {
       name: 'scripted',
-      description: 'does what a test says',
+      description: 'runs the script of a test',
       version: '1.0.0',
       skills: [{ id: 'test', name: 'Test', description: 'tests', tags: [] }],
       run: (ctx) => this.scripts.get(textOf(ctx.history.find(({ role }) => role === 'user') ?? ctx.message))?.(ctx),
@@ -25,15 +25,15 @@ export class ScriptedAgent {
   }
 }
 
-/** A door that a test opens: whoever waits at it goes on then. */
-export class Gate {
+/** A latch that a test opens. Everything that awaits `opened` continues then. */
+export class Latch {
   open!: () => void;
   readonly opened = new Promise<void>((resolve) => {
     this.open = resolve;
   });
 }
 
-/** Resolves when the run is told to stop. */
+/** Resolves when the run is aborted. */
 export const untilAborted = ({ signal }: Pick<AgentContext, 'signal'>): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

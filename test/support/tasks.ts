@@ -8,7 +8,11 @@ export const aMessage = (text: string, messageId = `message of ${text}`): Messag
   parts: [{ text }],
 });
 
-export const agentSays = (text: string): Message => ({ messageId: `answer ${text}`, role: 'agent', parts: [{ text }] });
+export const agentMessage = (text: string): Message => ({
+  messageId: `answer ${text}`,
+  role: 'agent',
+  parts: [{ text }],
+});
 
 export const aMember = (subject: string, changes: Partial<Principal> = {}): Principal => ({
   tenantId: 'acme',
@@ -28,7 +32,7 @@ export const SUBMIT: CommandOf<'SubmitTask'> = {
   ring: 'ring:dev',
   owner: 'alice',
   agent: 'demo',
-  answered: false,
+  acknowledged: false,
   message: aMessage('hello'),
 };
 
@@ -39,7 +43,7 @@ export const RETRY = { maxAttempts: 3, notBefore: '2026-01-01T00:00:02.000Z' };
 export const SUBMITTED: readonly TaskEvent[] = [
   {
     type: 'TaskSubmitted',
-    facts: { contextId: 'context-1', ring: 'ring:dev', owner: 'alice', agent: 'demo', answered: false },
+    facts: { contextId: 'context-1', ring: 'ring:dev', owner: 'alice', agent: 'demo', acknowledged: false },
   },
   {
     type: 'MessageAccepted',

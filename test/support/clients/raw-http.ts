@@ -1,49 +1,52 @@
 import { connect } from 'node:net';
 
-/** An answer as it came over the connection. */
-export interface RawAnswer {
+/** A response as the connection delivered it. */
+export interface RawResponse {
   readonly status: number;
   readonly head: string;
   readonly body: string;
 }
 
-const GIVES_UP_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /**
- * Writes bytes to the server as they are, piece by piece, and gives its first answer: for requests that no HTTP client would send.
- * Throws when the server neither answers nor closes within half a minute.
+ * Writes raw bytes to the server, chunk by chunk, and returns the first response. For requests that no HTTP client sends.
+ * Throws when the server neither responds nor closes the connection within 30 s.
  */
-export async function rawRequest(url: string, pieces: Iterable<string | Uint8Array>): Promise<RawAnswer> {
+export async function rawRequest(url: string, chunks: Iterable<string | Uint8Array>): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const received: Buffer[] = [];
   let writing = true;
   try {
-    return await new Promise<RawAnswer>((resolve, reject) => {
+    return await new Promise<RawResponse>((resolve, reject) => {
       const timer = setTimeout(
-        () => reject(new Error(`no answer: ${Buffer.concat(received).toString('latin1')}`)),
-        GIVES_UP_MS,
+        () =>
+          reject(
+            new Error(`no complete response within ${TIMEOUT_MS} ms: ${Buffer.concat(received).toString('latin1')}`),
+          ),
+        TIMEOUT_MS,
       );
-      const settle = (over: boolean) => {
-        const answer = parse(Buffer.concat(received).toString('latin1'));
-        if (answer === null && !over) return;
+      const settle = (isClosed: boolean) => {
+        const response = parse(Buffer.concat(received).toString('latin1'));
+        if (response === null && !isClosed) return;
         clearTimeout(timer);
         writing = false;
-        if (answer === null) reject(new Error(`the connection closed after ${received.length} pieces of an answer`));
-        else resolve(answer);
+        if (response === null) reject(new Error(`the connection closed after ${received.length} chunks of a response`));
+        else resolve(response);
       };
       socket.on('data', (data) => {
         received.push(data);
         settle(false);
       });
-      // The server may answer and close while pieces are still on their way.
+      // The server may respond and close while chunks are still being sent.
       socket.on('error', () => settle(true));
       socket.on('close', () => settle(true));
       socket.once('connect', () => {
         void (async () => {
-          for (const piece of pieces) {
+          for (const chunk of chunks) {
             if (!writing || socket.destroyed) return;
-            if (!socket.write(piece)) await Promise.race([once('drain'), once('close')]);
+            if (!socket.write(chunk)) await Promise.race([once('drain'), once('close')]);
           }
         })();
       });
@@ -54,7 +57,7 @@ export async function rawRequest(url: string, pieces: Iterable<string | Uint8Arr
   }
 }
 
-function parse(text: string): RawAnswer | null {
+function parse(text: string): RawResponse | null {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return null;
   const head = text.slice(0, end);

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Json, JsonObject } from '@app/domain';
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-export interface RpcAnswer extends HttpAnswer {
+export interface RpcResponse extends HttpResponse {
   readonly body: { jsonrpc: string; id: Json; result?: Json; error?: { code: number; message: string; data?: Json } };
 }
 
-/** One request with a bearer token; the body of the answer as text. */
+/** Sends one request with a bearer token. The response body is returned as text. */
 export async function http(
   method: string,
   url: string,
   token: string | null,
   options: { headers?: Record<string, string>; body?: string | Uint8Array; signal?: AbortSignal } = {},
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const { body, headers, signal } = options;
   const response = await fetch(url, {
     method,
@@ -32,7 +32,7 @@ export async function http(
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** One JSON-RPC call. `version` is the `A2A-Version` header; null sends none. */
+/** Sends one JSON-RPC call. `version` is the `A2A-Version` header; null sends none. */
 export async function call(
   url: string,
   token: string | null,
@@ -40,16 +40,16 @@ export async function call(
   method: string,
   params?: JsonObject,
   signal?: AbortSignal,
-): Promise<RpcAnswer> {
-  const answer = await http('POST', `${url}/a2a`, token, {
+): Promise<RpcResponse> {
+  const response = await http('POST', `${url}/a2a`, token, {
     headers: version === null ? {} : { 'A2A-Version': version },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params === undefined ? {} : { params }) }),
     ...(signal === undefined ? {} : { signal }),
   });
-  return { ...answer, body: JSON.parse(answer.text) as RpcAnswer['body'] };
+  return { ...response, body: JSON.parse(response.text) as RpcResponse['body'] };
 }
 
-/** A task as v1.0 and, `kind` and the words for states aside, v0.3 write it. */
+/** A task as v1.0 encodes it. v0.3 has the same fields, with a `kind` and other names of the states. */
 export interface WireTask {
   kind?: string;
   id: string;
@@ -67,23 +67,23 @@ export interface WirePage {
   nextPageToken: string;
 }
 
-/** A v1.0 caller: each method gives the result, and throws with the error's text when there is none. */
+/** A caller of v1.0. Each method returns the result and throws the error's text when there is none. */
 export class V1Caller {
   constructor(
     private readonly url: string,
     private readonly token: string,
   ) {}
 
-  call(method: string, params: JsonObject, signal?: AbortSignal): Promise<RpcAnswer> {
+  call(method: string, params: JsonObject, signal?: AbortSignal): Promise<RpcResponse> {
     return call(this.url, this.token, '1.0', method, params, signal);
   }
 
-  /** Sends a text; waits for the outcome unless `configuration` says otherwise. */
+  /** Sends a text and waits for the outcome, unless `configuration` sets `returnImmediately`. */
   async send(text: string, more: { message?: JsonObject; configuration?: JsonObject } = {}): Promise<WireTask> {
     return (await this.result<{ task: WireTask }>('SendMessage', sendParams(text, more))).task;
   }
 
-  /** Sends a text without waiting. */
+  /** Sends a text without waiting for the outcome. */
   start(text: string, message: JsonObject = {}): Promise<WireTask> {
     return this.send(text, { message, configuration: { returnImmediately: true } });
   }
@@ -112,13 +112,13 @@ export function sendParams(text: string, more: { message?: JsonObject; configura
   return { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...message }, ...rest };
 }
 
-/** Asks again and again until the answer satisfies; for what no stream announces. */
-export async function eventually<T>(ask: () => Promise<T>, satisfies: (answer: T) => boolean): Promise<T> {
+/** Polls until the value satisfies the condition, for state that no stream announces. Throws after 60 s. */
+export async function eventually<T>(read: () => Promise<T>, satisfies: (value: T) => boolean): Promise<T> {
   const deadline = Date.now() + 60_000;
   for (;;) {
-    const answer = await ask();
-    if (satisfies(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`still not so after a minute: ${JSON.stringify(answer)}`);
+    const value = await read();
+    if (satisfies(value)) return value;
+    if (Date.now() > deadline) throw new Error(`the condition is not met after 60 s: ${JSON.stringify(value)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

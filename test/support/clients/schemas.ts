@@ -10,14 +10,14 @@ interface Bundle {
 }
 
 const read = (version: string): Bundle => {
-  const path = fileURLToPath(new URL(`../../contracts/schemas/a2a-v${version}.schema.json`, import.meta.url));
+  const path = fileURLToPath(new URL(`../../../contracts/schemas/a2a-v${version}.schema.json`, import.meta.url));
   return JSON.parse(readFileSync(path, 'utf8')) as Bundle;
 };
 
-/** Both bundles describe values in keywords of their own generators, which a strict validator would refuse. */
+/** Both bundles contain keywords of their generators, which a strict validator rejects. */
 const OPTIONS = { strict: false, allErrors: true } as const;
 
-/** The v1.0 schemas refer to each other by the names of their proto messages, which their titles spell with blanks. */
+/** Returns a validator of v1.0. Its schemas refer to each other by proto message names; their titles have spaces instead. */
 function v1Schemas(): Ajv2020 {
   const ajv = new Ajv2020(OPTIONS);
   formats.default(ajv);
@@ -38,15 +38,15 @@ const v1 = v1Schemas();
 const v03 = v03Schemas();
 
 function expectValid(validate: ValidateFunction | undefined, value: unknown): void {
-  if (validate === undefined) throw new Error('there is no such schema');
+  if (validate === undefined) throw new Error('the bundle has no schema of this name');
   validate(value);
   expect(validate.errors ?? []).toEqual([]);
 }
 
-/** Holds a value to a v1.0 message, such as `SendMessageResponse`. */
+/** Validates a value against a v1.0 message, such as `SendMessageResponse`. */
 export const expectV1 = (message: string, value: unknown): void =>
   expectValid(v1.getSchema(`lf.a2a.v1.${message}.jsonschema.json`), value);
 
-/** Holds a value to a v0.3 definition, such as `SendMessageSuccessResponse`. */
+/** Validates a value against a v0.3 definition, such as `SendMessageSuccessResponse`. */
 export const expectV03 = (definition: string, value: unknown): void =>
   expectValid(v03.getSchema(`a2a-v0.3#/definitions/${definition}`), value);

@@ -2,7 +2,7 @@ import type { JsonObject } from '@app/domain';
 import type { WireTask } from './rpc.js';
 import { SseReader } from './sse-reader.js';
 
-/** One frame of a stream over JSON-RPC, in the shape of either version. */
+/** One frame of a JSON-RPC stream, in the shape of v1.0 or v0.3. */
 export interface Frame {
   readonly id: number;
   readonly result: {
@@ -16,7 +16,7 @@ export interface Frame {
   };
 }
 
-/** A stream of an A2A method over JSON-RPC, frame by frame. */
+/** A client of one JSON-RPC stream of A2A. */
 export class TaskStream {
   private constructor(private readonly reader: SseReader) {}
 
@@ -35,18 +35,18 @@ export class TaskStream {
     return new TaskStream(await SseReader.open(`${url}/a2a`, token, headers, body));
   }
 
-  /** The next frame; null at the end of the stream. */
+  /** Returns the next frame, or null at the end of the stream. */
   async next(): Promise<Frame | null> {
     const event = await this.reader.next();
     if (event === null) return null;
     const { result, ...envelope } = JSON.parse(event.data) as Frame & { jsonrpc: string; id: string };
     if (envelope.jsonrpc !== '2.0' || envelope.id !== 'stream' || result === undefined) {
-      throw new Error(`not a result of the call: ${event.data}`);
+      throw new Error(`the frame is not a result of the call: ${event.data}`);
     }
     return { id: Number(event.id), result };
   }
 
-  /** Frames until one satisfies, that one included; or to the end of the stream. */
+  /** Reads frames up to and including the first that satisfies the condition, or to the end of the stream. */
   async until(satisfies: (frame: Frame) => boolean): Promise<Frame[]> {
     const frames: Frame[] = [];
     for (let frame = await this.next(); frame !== null; frame = await this.next()) {
@@ -56,7 +56,7 @@ export class TaskStream {
     return frames;
   }
 
-  rest(): Promise<Frame[]> {
+  remaining(): Promise<Frame[]> {
     return this.until(() => false);
   }
 
@@ -65,11 +65,11 @@ export class TaskStream {
   }
 }
 
-/** The state that a frame tells, in the words of its version. */
+/** Returns the task state in a frame, as its version names it. */
 export const stateOf = ({ result }: Frame): string | undefined =>
   (result.task ?? result.statusUpdate ?? result).status?.state;
 
-/** The number that the counting agent says in a frame. */
+/** Returns the number in a frame of the counting agent. */
 export function countOf({ result }: Frame): number | undefined {
   const text = (result.task ?? result.statusUpdate ?? result).status?.message?.parts[0]?.text;
   return text === undefined || !/^\d/.test(text) ? undefined : parseInt(text, 10);

@@ -2,49 +2,57 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@app/domain';
 
-export interface ReceivedPush {
+export interface ReceivedWebhook {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** The body's bytes as text. */
   readonly text: string;
   readonly body: JsonObject;
-  /** What it was answered; null: nothing. */
+  /** The status of the response; null: there was no response. */
   readonly status: number | null;
-  readonly at: number;
+  readonly receivedAt: number;
 }
 
-/** A status, a status with headers, or no answer at all. */
-export type Answer = number | { readonly status: number; readonly headers: Record<string, string> } | 'never';
+/** A status, a status with headers, or no response. */
+export type WebhookResponse = number | { readonly status: number; readonly headers: Record<string, string> } | 'never';
 
-/** A webhook on the loopback address that answers as a test says, and remembers what it was told. */
+/** A webhook on the loopback address that records its requests and returns the responses that a test chooses. */
 export class WebhookReceiver {
-  readonly received: ReceivedPush[] = [];
+  readonly received: ReceivedWebhook[] = [];
   private readonly server: Server;
   private waiting: (() => void)[] = [];
 
-  private constructor(answer: (push: ReceivedPush, nth: number) => Answer) {
-    this.server = createServer((request, response) => {
+  private constructor(respond: (webhook: ReceivedWebhook, nth: number) => WebhookResponse) {
+    this.server = createServer((request, reply) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const text = Buffer.concat(chunks).toString();
         const { url: path = '', headers } = request;
-        const push = { path, headers, text, body: JSON.parse(text) as JsonObject, status: null, at: Date.now() };
-        const said = answer(push, this.received.length + 1);
-        const { status, headers: more = {} } = typeof said === 'object' ? said : { status: said };
-        this.received.push({ ...push, status: status === 'never' ? null : status });
-        if (status !== 'never') response.writeHead(status, more).end();
+        const webhook = {
+          path,
+          headers,
+          text,
+          body: JSON.parse(text) as JsonObject,
+          status: null,
+          receivedAt: Date.now(),
+        };
+        const response = respond(webhook, this.received.length + 1);
+        const { status, headers: responseHeaders = {} } =
+          typeof response === 'object' ? response : { status: response };
+        this.received.push({ ...webhook, status: status === 'never' ? null : status });
+        if (status !== 'never') reply.writeHead(status, responseHeaders).end();
         for (const wake of this.waiting.splice(0)) wake();
       });
     });
   }
 
-  /** On the given port, or a free one. */
+  /** Starts on the given port; 0 selects a free one. */
   static async start(
-    answer: (push: ReceivedPush, nth: number) => Answer = () => 200,
+    respond: (webhook: ReceivedWebhook, nth: number) => WebhookResponse = () => 200,
     port = 0,
   ): Promise<WebhookReceiver> {
-    const receiver = new WebhookReceiver(answer);
+    const receiver = new WebhookReceiver(respond);
     await new Promise<void>((resolve) => receiver.server.listen(port, '127.0.0.1', resolve));
     return receiver;
   }
@@ -57,16 +65,17 @@ export class WebhookReceiver {
     return `http://127.0.0.1:${this.port}${path}`;
   }
 
-  /** What was taken (answered with 2xx), in the order in which it came. */
-  get taken(): ReceivedPush[] {
+  /** The requests that got a 2xx response, in the order of their arrival. */
+  get accepted(): ReceivedWebhook[] {
     return this.received.filter(({ status }) => status !== null && status >= 200 && status < 300);
   }
 
-  /** Waits until what it was told satisfies. Throws with all of that after half a minute. */
+  /** Waits until the received requests satisfy the condition. Throws with all requests after 30 s. */
   async until(satisfies: (receiver: WebhookReceiver) => boolean): Promise<void> {
     const deadline = Date.now() + 30_000;
     while (!satisfies(this)) {
-      if (Date.now() > deadline) throw new Error(`not told in time: ${JSON.stringify(this.received, null, 1)}`);
+      if (Date.now() > deadline)
+        throw new Error(`the condition is not met after 30 s: ${JSON.stringify(this.received, null, 1)}`);
       let timer: NodeJS.Timeout | undefined;
       await new Promise<void>((resolve) => {
         this.waiting.push(resolve);
@@ -82,8 +91,8 @@ export class WebhookReceiver {
   }
 }
 
-/** The state that a push tells of, in the words of its version; undefined for an artifact or a message. */
-export function stateIn({ body }: ReceivedPush): string | undefined {
+/** Returns the state in a webhook, as its version names it; undefined for an artifact or a message. */
+export function stateIn({ body }: ReceivedWebhook): string | undefined {
   const { statusUpdate, status } = body as { statusUpdate?: { status: { state: string } }; status?: { state: string } };
   return statusUpdate?.status.state ?? status?.state;
 }

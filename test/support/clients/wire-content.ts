@@ -4,7 +4,7 @@ import fc from 'fast-check';
 const text = fc.string({ unit: 'binary' });
 const someText = fc.string({ unit: 'grapheme', minLength: 1 });
 const id = fc.uuid();
-/** As JSON has it: no -0, no prototypes. */
+/** JSON values only: no -0, no prototypes. */
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
 const RESERVED = [
   'data_part_compat',
@@ -24,13 +24,13 @@ const content = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map((bytes): Part => ({ raw: Buffer.from(bytes).toString('base64') })),
   fc.webUrl().map((url): Part => ({ url })),
   json.map((data): Part => ({ data })),
-  // What a v0.3 shape means something else by.
+  // v0.3 wraps data that is no object under the same key.
   json.map((value): Part => ({ data: { value } })),
 );
 export const part = fc
   .tuple(content, fc.record({ metadata, filename: someText, mediaType: someText }, { requiredKeys: [] }))
   .map(([what, rest]): Part => ({ ...what, ...rest }));
-/** Any message of a client that A2A can carry. */
+/** Generates any message of a client that A2A can encode. */
 export const message: fc.Arbitrary<Message> = fc.record(
   {
     messageId: id,

@@ -7,16 +7,16 @@ import { openEmbeddedPostgres } from '@app/embedded-postgres';
 import { migrate } from '../../../libs/storage/src/postgres/migrate.js';
 
 export interface TestDatabase {
-  /** For `pg.Pool({ connectionString })`, or as `DATABASE_URL` of a process. */
+  /** A value for `pg.Pool({ connectionString })` or for the `DATABASE_URL` of a process. */
   url: string;
   name: string;
-  /** Drops the database, and whatever connections to it are left. */
+  /** Drops the database and closes the remaining connections to it. */
   drop(): Promise<void>;
 }
 
 const TEMPLATE_LOCK = 0x41435454;
 
-/** A migrated, empty database of its own: a clone, which takes some ten milliseconds. */
+/** Creates a migrated, empty database. It is a clone of a template, which takes about 10 ms. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = await serverUrl();
   const template = `acta_test_${process.env['ACTA_TEST_RUN']}`;
@@ -53,17 +53,20 @@ async function prepareTemplate(url: string): Promise<void> {
 async function serverUrl(): Promise<string> {
   const { TEST_DATABASE_URL, ACTA_TEST_DATA_DIR } = process.env;
   if (TEST_DATABASE_URL !== undefined) return TEST_DATABASE_URL;
-  if (ACTA_TEST_DATA_DIR === undefined) throw new Error('createTestDatabase() needs the global setup of Jest');
+  if (ACTA_TEST_DATA_DIR === undefined)
+    throw new Error(
+      'ACTA_TEST_DATA_DIR is not set; call createTestDatabase() only in a Jest run, whose global setup sets it',
+    );
   const file = join(ACTA_TEST_DATA_DIR, 'test-url');
   const known = await readFile(file, 'utf8').catch(() => undefined);
   if (known !== undefined) return known;
-  // Each further test finds it running, and the global teardown stops it.
+  // Later tests use the same server. The global teardown stops it.
   const postgres = await openEmbeddedPostgres(ACTA_TEST_DATA_DIR, {
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
   const { url } = postgres;
   await postgres.detach();
-  // Several may come here at once, also in one process: each writes a file of its own.
+  // Several callers, also in one process, may get here concurrently: each one writes its own file.
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, url);
   await rename(draft, file);

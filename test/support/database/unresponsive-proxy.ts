@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 
-/** Stands before Postgres like a network that forgets connections: what goes into them is swallowed, and nothing comes back. */
-export class DeafProxy {
-  private readonly passing = new Set<Socket>();
+/** A proxy in front of Postgres that can black-hole its connections: bytes are dropped in both directions, and nothing is closed. */
+export class UnresponsiveProxy {
+  private readonly forwarding = new Set<Socket>();
   private readonly sockets = new Set<Socket>();
 
   private constructor(
     private readonly server: Server,
-    private readonly behind: URL,
+    private readonly target: URL,
   ) {
     server.on('connection', (client) => {
-      const { searchParams, hostname, port } = behind;
+      const { searchParams, hostname, port } = target;
       const folder = searchParams.get('host');
       const socket = folder === null ? null : join(folder, `.s.PGSQL.${searchParams.get('port')}`);
       const postgres = socket === null ? connect(Number(port || 5432), hostname) : connect(socket);
-      this.passing.add(client);
-      client.on('data', (bytes) => this.passing.has(client) && postgres.write(bytes));
-      postgres.on('data', (bytes) => this.passing.has(client) && client.write(bytes));
+      this.forwarding.add(client);
+      client.on('data', (bytes) => this.forwarding.has(client) && postgres.write(bytes));
+      postgres.on('data', (bytes) => this.forwarding.has(client) && client.write(bytes));
       for (const [from, to] of [
         [client, postgres],
         [postgres, client],
@@ -29,17 +29,17 @@ export class DeafProxy {
     });
   }
 
-  /** In front of the server of a URL. */
-  static async before(url: string): Promise<DeafProxy> {
+  /** Starts a proxy in front of the server in `url`. */
+  static async inFrontOf(url: string): Promise<UnresponsiveProxy> {
     const server = createServer({ noDelay: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new DeafProxy(server, new URL(url));
+    return new UnresponsiveProxy(server, new URL(url));
   }
 
-  /** Leads to the same database through here. */
+  /** The URL of the same database, through this proxy. */
   get url(): string {
-    const url = new URL(this.behind);
+    const url = new URL(this.target);
     const user = url.searchParams.get('user');
     for (const name of ['host', 'port', 'user']) url.searchParams.delete(name);
     const { port } = this.server.address() as AddressInfo;
@@ -47,9 +47,9 @@ export class DeafProxy {
     return `postgresql://${credentials}@127.0.0.1:${port}${url.pathname}${url.search}`;
   }
 
-  /** Forgets the connections of now; those that come later work. */
-  forget(): void {
-    this.passing.clear();
+  /** Black-holes the connections that exist now. Later connections work. */
+  stopForwarding(): void {
+    this.forwarding.clear();
   }
 
   async close(): Promise<void> {

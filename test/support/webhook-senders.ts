@@ -10,14 +10,14 @@ export interface SenderSetup extends Partial<PushSenderOptions> {
   readonly timeoutMs?: number;
 }
 
-/** The sender of one replica, impatient enough for a test. */
-export function senderOf(replica: Replica, setup: SenderSetup = {}): PushSender {
+/** Starts the webhook sender of one replica, with timeouts that are short enough for a test. */
+export function startWebhookSender(replica: Replica, setup: SenderSetup = {}): PushSender {
   const { policy = new PushPolicy(true, true), resolve, timeoutMs = 2_000, ...options } = setup;
-  const { log, reader, wakeups, secret, errors } = replica;
+  const { reader, wakeups, secret, errors } = replica;
   const sender = new PushSender(
     {
-      outbox: new PushOutbox(log),
-      updates: new PushUpdates(log, reader),
+      outbox: PushOutbox.over(replica),
+      updates: new PushUpdates(reader),
       client: new WebhookClient(policy, timeoutMs, resolve),
       signer: new PushSigner(secret),
       codecFor: (version) => (version === '1.0' ? v1.codec : v03.codec),
