@@ -85,7 +85,11 @@ const isParts = (parts: unknown): boolean =>
   Array.isArray(parts) &&
   parts.length > 0 &&
   parts.every(
-    (part) => isRecord(part) && ['text', 'raw', 'url', 'data'].filter((kind) => part[kind] !== undefined).length === 1,
+    (part) =>
+      isRecord(part) &&
+      ['text', 'raw', 'url', 'data'].filter((kind) => part[kind] !== undefined).length === 1 &&
+      // Only views have placeholders.
+      !('placeholder' in part),
   );
 
 function isWithinDepth(value: unknown, depth: number): boolean {

@@ -10,5 +10,8 @@ export * from './task/task.decide.js';
 export * from './task/task.events.js';
 export * from './view/task.fold.js';
 export * from './task/task.state.js';
+export * from './task/task.evolve.js';
+export * from './task/task.record-run.js';
+export * from './view/placeholder.js';
 export * from './view/task.view.js';
 export * from './view/view-bounds.js';

@@ -12,6 +12,7 @@ export {
 export { type RequestError, TransportError } from './transport/transport-error.js';
 export { asRequestError, jsonRpcHttpStatus, retryAfterSeconds } from './transport/error-details.js';
 export type { HttpBinding, HttpRoute } from './transport/http-binding.js';
+export { resolveView } from './placeholder.js';
 export { paramsOfQuery, type HttpQuery } from './transport/http-query.js';
 export * from './transport/json-rpc.js';
 export * from './transport/media-type.js';

@@ -1,11 +1,11 @@
 import {
-  chunkToShow,
   hasOutcome,
   type ArtifactView,
   type Message,
   type RecordedEvent,
   type TaskState,
   type TaskView,
+  visibleChunk,
 } from '@app/domain';
 
 /** What a stream or a webhook tells of a task, before any version's shape. */
@@ -50,7 +50,7 @@ export function updatesOf(
       return message === undefined ? [] : [{ type: 'message', ids, message }];
     case 'ArtifactPublished': {
       const { artifactId, append, last } = event.facts;
-      const artifact = { artifactId, ...chunkToShow(taskId, artifactId, event.content?.artifact, event.missing) };
+      const artifact = { artifactId, ...visibleChunk(taskId, artifactId, event.content?.artifact, event.missing) };
       return [{ type: 'artifact', ids, artifact, append, last }];
     }
     case 'MessageAccepted':

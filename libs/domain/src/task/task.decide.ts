@@ -1,36 +1,35 @@
-import { validateRunOutput } from '../agent-output.js';
 import { BOUNDS } from '../bounds.js';
 import { encodedBytes, type Message } from '../content.js';
-import { DomainError, invalidField } from '../errors.js';
-import type { Claim, Fence, PushTarget, Retry, RunOutput, TaskCommand } from './task.commands.js';
-import type { StreamPosition, LossReason, TaskEvent, TaskEventFacts } from './task.events.js';
-import { activeRun, evolve, isInterrupted, isQueued, isTerminal, type TaskState } from './task.state.js';
+import { DomainError, invalidField, taskNotFound } from '../errors.js';
+import type { Claim, PushTarget, TaskCommand } from './task.commands.js';
+import type { TaskEvent } from './task.events.js';
+import { evolveAll } from './task.evolve.js';
+import { checkFence, loseRun, recordRun } from './task.record-run.js';
+import { activeRun, isInterrupted, isQueued, isTerminal, type TaskState } from './task.state.js';
 
 /**
- * What a command does to a task: the events that record it, or a `DomainError`. Pure: `at` is the time of the events
- * (RFC 3339, UTC, milliseconds). No events means that the record already has what was asked.
+ * Returns the events that record a command, or throws a `DomainError`. It is a pure function. `time` is the time of the events
+ * (RFC 3339, UTC, milliseconds). It returns no events if the stream already records the command.
  *
- * Errors: TaskEnded (a message to an ended task), TaskNotCancelable, Fenced (a write without the current lease and
- * dispatcher generation), InvalidAgentResponse (agent output that breaks the contract), InvalidParameters (history full).
+ * Errors: TaskNotFound, TaskEnded (a message to an ended task), TaskNotCancelable, Fenced (a write without the current lease and
+ * dispatcher generation), InvalidAgentResponse (agent output that violates the contract), InvalidParameters (a bound of the
+ * task is reached).
  */
-export function decide(state: TaskState | null, taskId: string, command: TaskCommand, at: string): TaskEvent[] {
+export function decide(state: TaskState | null, taskId: string, command: TaskCommand, time: string): TaskEvent[] {
   if (command.type === 'SubmitTask') {
-    if (state !== null) throw new Error(`task ${taskId} exists already`);
-    const { contextId, ring, owner, agent, acknowledged } = command;
-    const submitted: TaskEvent = { type: 'TaskSubmitted', facts: { contextId, ring, owner, agent, acknowledged } };
-    const { message, push, claim } = command;
-    return withClaim(null, [submitted, ...pushesSet(null, push), accepted(message)], claim, at);
+    if (state !== null) throw new Error(`task ${taskId} already exists`);
+    return withClaim(null, submit(command), command.claim, time);
   }
-  if (state === null) throw new DomainError('TaskNotFound', 'task not found', { taskId });
+  if (state === null) throw taskNotFound(taskId);
   switch (command.type) {
     case 'AddMessage':
-      return withClaim(state, addMessage(state, taskId, command.message, command.push), command.claim, at);
+      return withClaim(state, addMessage(state, taskId, command.message, command.push), command.claim, time);
     case 'ResumeTask':
-      return withClaim(state, resume(state, taskId), command.claim, at);
+      return withClaim(state, resume(state, taskId), command.claim, time);
     case 'ClaimRun':
-      return isQueued(state) ? [started(state, command.claim)] : [];
+      return isQueued(state) ? [runStarted(state, command.claim)] : [];
     case 'RecordRun':
-      return recordRun(state, taskId, command, at);
+      return recordRun(state, taskId, command, time);
     case 'LoseRun':
       checkFence(state, taskId, command.fence);
       return loseRun(state, command.reason, command.retry);
@@ -41,7 +40,7 @@ export function decide(state: TaskState | null, taskId: string, command: TaskCom
         ? [{ type: 'TaskCanceled', facts: { reason: 'deadline' } }]
         : [];
     case 'SetPushConfig':
-      return pushesSet(state, command.push);
+      return setPushConfig(state, command.push);
     case 'DeletePushConfig':
       return state.pushConfigs?.includes(command.configId)
         ? [{ type: 'PushConfigDeleted', facts: { configId: command.configId } }]
@@ -49,85 +48,16 @@ export function decide(state: TaskState | null, taskId: string, command: TaskCom
   }
 }
 
-/** `evolve` over several new events, as the append will place them. */
-export function evolveAll(state: TaskState | null, events: readonly TaskEvent[], recordedAt: string): TaskState | null {
-  return events.reduce<TaskState | null>(
-    (current, event) => evolve(current, event, nextPlace(current, recordedAt)),
-    state,
-  );
-}
-
-const nextPlace = (state: TaskState | null, recordedAt: string): StreamPosition => ({
-  version: (state?.version ?? 0) + 1,
-  recordedAt,
-});
-
-function withClaim(state: TaskState | null, events: TaskEvent[], claim: Claim | undefined, at: string): TaskEvent[] {
+/** Adds the start of a run if a worker claims it and the task is queued. */
+function withClaim(state: TaskState | null, events: TaskEvent[], claim: Claim | undefined, time: string): TaskEvent[] {
   if (claim === undefined) return events;
-  const after = evolveAll(state, events, at);
-  if (after === null || !isQueued(after)) return events;
-  // A retry waits its time out, whoever writes to the task meanwhile, and the queue knows by the right clock when that is.
-  return after.notBefore === null ? [...events, started(after, claim)] : events;
+  const after = evolveAll(state, events, time);
+  // A retry waits until its time, even if a message arrives earlier. The queue compares that time with the database time.
+  if (after === null || !isQueued(after) || after.notBefore !== null) return events;
+  return [...events, runStarted(after, claim)];
 }
 
-function accepted(message: Message): TaskEvent {
-  const { messageId, parts, referenceTaskIds } = message;
-  const facts = { messageId, parts: parts.length, bytes: encodedBytes(message) };
-  return {
-    type: 'MessageAccepted',
-    facts: referenceTaskIds === undefined ? facts : { ...facts, referenceTaskIds },
-    content: { message },
-  };
-}
-
-function addMessage(state: TaskState, taskId: string, message: Message, push?: PushTarget): TaskEvent[] {
-  if (isTerminal(state.status)) throw ended(state, taskId);
-  const { count, bytes } = state.clientMessages;
-  if (count >= BOUNDS.clientMessages) {
-    throw invalidField(
-      'message',
-      `the task already holds ${BOUNDS.clientMessages} messages, its limit; start a new task`,
-    );
-  }
-  if (bytes + encodedBytes(message) > BOUNDS.clientHistoryBytes) {
-    throw invalidField(
-      'message',
-      `the task's messages would exceed ${BOUNDS.clientHistoryBytes} bytes; start a new task`,
-    );
-  }
-  return [...pushesSet(state, push), accepted(message)];
-}
-
-function pushesSet(state: TaskState | null, push: PushTarget | undefined): TaskEvent[] {
-  if (push === undefined) return [];
-  const { configId, protocolVersion, url } = push;
-  const present = state?.pushConfigs ?? [];
-  if (present.length >= BOUNDS.pushConfigs && !present.includes(configId)) {
-    throw invalidField('pushConfig', `the task already has ${BOUNDS.pushConfigs} of them, its limit; delete one first`);
-  }
-  return [{ type: 'PushConfigSet', facts: { configId, protocolVersion }, content: { push: { url } } }];
-}
-
-/** Work that goes on already needs no resuming, and what a resume has brought to its end was resumed: a repeat adds nothing. */
-function resume(state: TaskState, taskId: string): TaskEvent[] {
-  if (isTerminal(state.status)) {
-    if (state.resumedGeneration === state.dispatcherGeneration) return [];
-    throw ended(state, taskId);
-  }
-  if (state.status === 'input-required') {
-    throw invalidField('id', 'the task waits for input, not for an authorization: send it a message');
-  }
-  if (state.status !== 'auth-required') return [];
-  return [{ type: 'TaskResumed', facts: { dispatcherGeneration: state.dispatcherGeneration + 1 } }];
-}
-
-const ended = ({ status }: TaskState, taskId: string) =>
-  new DomainError('TaskEnded', `the task is ${status} and takes no more messages; start a new task`, {
-    taskId,
-    status,
-  });
-
-function started(state: TaskState, { runId, worker }: Claim): TaskEvent {
+function runStarted(state: TaskState, { runId, worker }: Claim): TaskEvent {
   return {
     type: 'RunStarted',
     facts: {
@@ -140,164 +70,94 @@ function started(state: TaskState, { runId, worker }: Claim): TaskEvent {
   };
 }
 
-function checkFence(state: TaskState, taskId: string, fence: Fence): void {
-  const run = activeRun(state);
-  if (
-    run !== null &&
-    run.id === fence.runId &&
-    run.leaseGeneration === fence.leaseGeneration &&
-    state.dispatcherGeneration === fence.dispatcherGeneration
-  ) {
-    return;
-  }
-  throw fenced(state, taskId);
+function submit(command: Extract<TaskCommand, { type: 'SubmitTask' }>): TaskEvent[] {
+  const { contextId, ring, owner, agent, acknowledged, message, push } = command;
+  return [
+    { type: 'TaskSubmitted', facts: { contextId, ring, owner, agent, acknowledged } },
+    ...setPushConfig(null, push),
+    messageAccepted(message),
+  ];
 }
 
-/** The error of a worker whose right to write has passed to another, or whose task has ended. */
-export function fenced(state: TaskState, taskId: string): DomainError<'Fenced'> {
-  const { leaseGeneration, dispatcherGeneration } = state;
-  return new DomainError('Fenced', 'this run no longer holds the task; stop working on it', {
-    taskId,
-    leaseGeneration,
-    dispatcherGeneration,
-  });
-}
-
-function recordRun(
-  state: TaskState,
-  taskId: string,
-  { fence, seq, outputs, readThrough }: Extract<TaskCommand, { type: 'RecordRun' }>,
-  at: string,
-): TaskEvent[] {
-  // A repeat of a write whose answer was lost adds nothing, even when that write ended the run.
-  if (state.run?.id === fence.runId && state.run.leaseGeneration === fence.leaseGeneration && seq <= state.run.seq) {
-    return [];
-  }
-  checkFence(state, taskId, fence);
-  const events: TaskEvent[] = [];
-  let current = state;
-  for (const output of outputs) {
-    if (activeRun(current) === null) throw fenced(current, taskId);
-    const produced = recordOutput(current, taskId, output, { runId: fence.runId, seq }, readThrough);
-    for (const event of produced) current = evolve(current, event, nextPlace(current, at));
-    events.push(...produced);
-  }
-  // The run ended its turn while a cancel was waiting for it: the cancel still stands.
-  if (current.cancelDeadline !== null && !isTerminal(current.status) && activeRun(current) === null) {
-    events.push({ type: 'TaskCanceled', facts: { reason: 'idle' } });
-  }
-  return events;
-}
-
-function recordOutput(
-  state: TaskState,
-  taskId: string,
-  output: RunOutput,
-  run: { runId: string; seq: number },
-  readThrough: number,
-): TaskEvent[] {
-  validateRunOutput(output, taskId);
-  const nextTurn = state.clientMessages.lastVersion > readThrough;
-  switch (output.type) {
-    case 'status': {
-      const { message, upstream } = output;
-      return [agentSaid('StatusReported', upstream === undefined ? run : { ...run, upstream }, message)];
-    }
-    case 'artifact':
-      return [published(state, taskId, output, run)];
-    case 'input-required':
-      return [agentSaid('InputRequested', { ...run, nextTurn }, output.message)];
-    case 'auth-required':
-      return [agentSaid('AuthorizationRequested', { ...run, nextTurn }, output.message)];
-    case 'complete':
-      return [agentSaid('TaskCompleted', run, output.message)];
-    case 'fail':
-      return [
-        agentSaid(
-          'TaskFailed',
-          { ...run, reason: output.invalid ? 'invalid-agent-response' : 'agent' },
-          output.message,
-        ),
-      ];
-    case 'reject':
-      return [agentSaid('TaskRejected', run, output.message)];
-    case 'reply':
-      return [agentSaid(state.acknowledged ? 'TaskCompleted' : 'ReplySent', run, output.message)];
-    case 'canceled':
-      return [agentSaid('TaskCanceled', { seq: run.seq, reason: 'agent' }, output.message)];
-    case 'lost':
-      return loseRun(state, output.reason, output.retry, run.seq);
-  }
-}
-
-type Saying = Exclude<
-  TaskEvent['type'],
-  'TaskSubmitted' | 'TaskResumed' | 'MessageAccepted' | 'RunStarted' | 'ArtifactPublished'
->;
-
-/** An event of which the agent's message, if there is one, is the content. */
-function agentSaid<T extends Saying>(type: T, facts: TaskEventFacts[T], message: Message | undefined): TaskEvent {
-  if (message === undefined) return { type, facts } as TaskEvent;
-  const said = { ...facts, messageId: message.messageId, bytes: encodedBytes(message) };
-  return { type, facts: said, content: { message } } as TaskEvent;
-}
-
-function published(
-  state: TaskState,
-  taskId: string,
-  { artifactId, artifact, append, last }: Extract<RunOutput, { type: 'artifact' }>,
-  run: { runId: string; seq: number },
-): TaskEvent {
-  const started = state.run?.artifacts ?? [];
-  const breaks = (what: string) =>
-    new DomainError('InvalidAgentResponse', `invalid agent response: ${what}`, { taskId });
-  if (append && !started.includes(artifactId)) {
-    throw breaks(`a chunk for artifact "${artifactId}", which this run has not started`);
-  }
-  if (!append && !started.includes(artifactId) && started.length >= BOUNDS.runArtifacts) {
-    throw breaks(`more than ${BOUNDS.runArtifacts} artifacts in one run`);
-  }
+function messageAccepted(message: Message): TaskEvent {
+  const { messageId, parts, referenceTaskIds } = message;
+  const facts = { messageId, parts: parts.length, bytes: encodedBytes(message) };
   return {
-    type: 'ArtifactPublished',
-    facts: { ...run, artifactId, append, last, parts: artifact.parts.length, bytes: encodedBytes(artifact) },
-    content: { artifact },
+    type: 'MessageAccepted',
+    facts: referenceTaskIds === undefined ? facts : { ...facts, referenceTaskIds },
+    content: { message },
   };
 }
 
-function loseRun(state: TaskState, reason: LossReason, retry: Retry, seq?: number): TaskEvent[] {
-  const run = activeRun(state);
-  if (run === null) return [];
-  const lost: TaskEvent = { type: 'RunLost', facts: { runId: run.id, reason, ...(seq === undefined ? {} : { seq }) } };
-  if (state.cancelDeadline !== null) return [lost, { type: 'TaskCanceled', facts: { reason: 'lease' } }];
-  const counted = reason !== 'released';
-  if (counted && state.attempts >= retry.maxAttempts) {
-    const why = `all ${retry.maxAttempts} attempts were lost; the last one: ${reason}`;
-    const message: Message = { messageId: `${run.id}:lost`, role: 'agent', parts: [{ text: why }] };
-    return [lost, agentSaid('TaskFailed', { runId: run.id, seq: run.seq, reason: 'attempts-exhausted' }, message)];
+function addMessage(state: TaskState, taskId: string, message: Message, push?: PushTarget): TaskEvent[] {
+  if (isTerminal(state.status)) throw taskEnded(state, taskId);
+  const { count, bytes } = state.clientMessages;
+  if (count >= BOUNDS.clientMessages) {
+    throw invalidField(
+      'message',
+      `the task already has ${BOUNDS.clientMessages} messages, which is the limit; start a new task`,
+    );
   }
-  const { notBefore } = retry;
-  const dispatcherGeneration = state.dispatcherGeneration + 1;
-  return [lost, { type: 'RunRetried', facts: { attempt: state.attempts, dispatcherGeneration, notBefore, counted } }];
+  const total = bytes + encodedBytes(message);
+  if (total > BOUNDS.clientHistoryBytes) {
+    throw invalidField(
+      'message',
+      `the task's messages would have ${total} bytes; the limit is ${BOUNDS.clientHistoryBytes} bytes; start a new task`,
+    );
+  }
+  return [...setPushConfig(state, push), messageAccepted(message)];
 }
+
+function setPushConfig(state: TaskState | null, push: PushTarget | undefined): TaskEvent[] {
+  if (push === undefined) return [];
+  const { configId, protocolVersion, url } = push;
+  const present = state?.pushConfigs ?? [];
+  if (present.length >= BOUNDS.pushConfigs && !present.includes(configId)) {
+    throw invalidField(
+      'pushConfig',
+      `the task already has ${BOUNDS.pushConfigs} push configurations, which is the limit; delete one first`,
+    );
+  }
+  return [{ type: 'PushConfigSet', facts: { configId, protocolVersion }, content: { push: { url } } }];
+}
+
+/** Adds nothing to active work, or to a turn that a resume started and that has ended, because the command may be a repeat. */
+function resume(state: TaskState, taskId: string): TaskEvent[] {
+  if (isTerminal(state.status)) {
+    if (state.resumedGeneration === state.dispatcherGeneration) return [];
+    throw taskEnded(state, taskId);
+  }
+  if (state.status === 'input-required') {
+    throw invalidField('id', 'the task waits for input, not for an authorization; send it a message');
+  }
+  if (state.status !== 'auth-required') return [];
+  return [{ type: 'TaskResumed', facts: { dispatcherGeneration: state.dispatcherGeneration + 1 } }];
+}
+
+const taskEnded = ({ status }: TaskState, taskId: string) =>
+  new DomainError('TaskEnded', `the task is ${status} and accepts no more messages; start a new task`, {
+    taskId,
+    status,
+  });
 
 function cancel(
   state: TaskState,
   taskId: string,
   { policy, deadline, holder }: Extract<TaskCommand, { type: 'CancelTask' }>,
 ): TaskEvent[] {
-  const refuse = (why: string) =>
-    new DomainError('TaskNotCancelable', `the task cannot be canceled: ${why}`, { taskId, status: state.status });
+  const notCancelable = (reason: string) =>
+    new DomainError('TaskNotCancelable', `the task cannot be canceled: ${reason}`, { taskId, status: state.status });
   if (state.status === 'canceled') return [];
-  if (isTerminal(state.status)) throw refuse(`it is ${state.status}`);
+  if (isTerminal(state.status)) throw notCancelable(`it is ${state.status}`);
   const run = activeRun(state);
   if (run === null || isInterrupted(state.status)) return [{ type: 'TaskCanceled', facts: { reason: 'idle' } }];
   if (policy === 'holder-only') {
-    const matches =
+    const isHolder =
       holder?.worker === run.worker &&
       holder.runId === run.id &&
       holder.leaseGeneration === run.leaseGeneration &&
       holder.dispatcherGeneration === state.dispatcherGeneration;
-    if (!matches) throw refuse('a worker holds it, and only that worker may cancel it');
+    if (!isHolder) throw notCancelable('a worker holds it, and only that worker can cancel it');
     return [{ type: 'TaskCanceled', facts: { reason: 'holder' } }];
   }
   return state.cancelDeadline === null ? [{ type: 'CancelRequested', facts: { deadline } }] : [];

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { agentMessage, aMessage, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
 import { DomainError } from '../errors.js';
 import type { Fence, RunOutput, TaskCommand } from './task.commands.js';
-import { decide, evolveAll } from './task.decide.js';
+import { decide } from './task.decide.js';
+import { evolve, evolveAll } from './task.evolve.js';
 import type { TaskEvent } from './task.events.js';
-import { activeRun, evolve, isTerminal, type TaskState, TERMINAL_STATUSES } from './task.state.js';
+import { activeRun, isTerminal, type TaskState, TERMINAL_STATUSES } from './task.state.js';
 import { TaskFold } from '../view/task.fold.js';
 import type { RecordedEvent } from '../view/task.view.js';
 

@@ -1,56 +1,60 @@
 import type { ArtifactContent, Message } from '../content.js';
 import { contextIdOf, isPrintableId } from '../ids.js';
-import { evolve, type TaskState } from '../task/task.state.js';
-import type { MissingContent, RecordedEvent, TaskView } from './task.view.js';
-import { boundView, erasedMessage, type SizedArtifact, type SizedMessage } from './view-bounds.js';
+import { evolve } from '../task/task.evolve.js';
+import type { TaskState } from '../task/task.state.js';
+import { messagePlaceholder, type MissingContent } from './placeholder.js';
+import type { RecordedEvent, TaskView } from './task.view.js';
+import { boundView, type SizedArtifact, type SizedMessage } from './view-bounds.js';
 
-interface Published extends SizedArtifact {
+interface RunArtifact extends SizedArtifact {
   readonly runId: string;
 }
 
-interface Said extends SizedMessage {
+interface VersionedMessage extends SizedMessage {
   readonly version: number;
 }
 
 /**
- * A task folded from its events alone: live streams, blocking sends and time travel use it. The read models give the
- * same view from their pointers; a test holds the two together.
+ * A task folded from its events alone, for live streams, blocking sends and time travel. The read models return the same view
+ * from their pointers; a test compares the two.
  */
 export class TaskFold {
   state: TaskState | null = null;
-  private readonly said: Said[] = [];
-  private published: Published[] = [];
+  private readonly sizedMessages: VersionedMessage[] = [];
+  private artifacts: RunArtifact[] = [];
 
   constructor(
     readonly tenantId: string,
     readonly taskId: string,
   ) {}
 
-  /** Adds the next event; one that the fold has already is passed over. Throws on a gap. */
+  /** Adds the next event, and ignores an event that was added before. Throws if events between are missing. */
   add(event: RecordedEvent): this {
     const version = this.state?.version ?? 0;
     if (event.version <= version) return this;
-    if (event.version !== version + 1) throw new Error(`event ${event.version} follows ${version}`);
+    if (event.version !== version + 1) {
+      throw new Error(`event ${event.version} of task ${this.taskId} was added after event ${version}`);
+    }
     this.state = evolve(this.state, event, event);
-    const said = messageOfEvent(this.taskId, event);
-    if (said !== null) this.said.push({ version: event.version, ...said });
-    if (event.type === 'ArtifactPublished') this.publish(event);
-    if (event.type === 'RunLost') this.published = this.published.filter((p) => p.runId !== event.facts.runId);
+    const message = messageOfEvent(this.taskId, event);
+    if (message !== null) this.sizedMessages.push({ version: event.version, ...message });
+    if (event.type === 'ArtifactPublished') this.addChunk(event);
+    if (event.type === 'RunLost') this.artifacts = this.artifacts.filter(({ runId }) => runId !== event.facts.runId);
     return this;
   }
 
-  /** Everything that was said and can be read, oldest first, without bounds. */
+  /** Returns all messages that can be read, oldest first, without bounds. */
   messages(): Message[] {
-    return this.said.flatMap(({ message }) => message ?? []);
+    return this.sizedMessages.flatMap(({ message }) => message ?? []);
   }
 
-  /** The task within the bounds of an answer. */
+  /** Returns the task within the bounds of a response. */
   view(historyLength?: number): TaskView {
-    const { tenantId, taskId, state } = this;
+    const { tenantId, taskId, state, sizedMessages } = this;
     if (state === null) throw new Error(`task ${taskId} has no events`);
-    const statusMessage = this.said.find((said) => said.version === state.statusMessage);
-    const history = statusMessage === undefined ? this.said : this.said.filter((said) => said !== statusMessage);
-    const artifacts = this.newest();
+    const statusMessage = sizedMessages.find(({ version }) => version === state.statusMessage);
+    const history = sizedMessages.filter((message) => message !== statusMessage);
+    const artifacts = this.currentArtifacts();
     return boundView(
       {
         tenantId,
@@ -66,41 +70,43 @@ export class TaskFold {
     );
   }
 
-  private publish(event: Extract<RecordedEvent, { type: 'ArtifactPublished' }>): void {
+  private addChunk(event: Extract<RecordedEvent, { type: 'ArtifactPublished' }>): void {
     const { runId, artifactId, append, parts, bytes } = event.facts;
     const started = { runId, artifactId, parts: 0, bytes: 0, artifact: { parts: [] } };
-    const at = this.published.findIndex((p) => p.runId === runId && p.artifactId === artifactId);
-    const before = append && at >= 0 ? this.published[at]! : started;
-    const joined: Published = {
+    const index = this.artifacts.findIndex((other) => other.runId === runId && other.artifactId === artifactId);
+    const before = append && index >= 0 ? this.artifacts[index]! : started;
+    const joined: RunArtifact = {
       ...before,
       parts: before.parts + parts,
       bytes: before.bytes + bytes,
       ...appendChunk(before, event.content?.artifact, event.missing),
     };
-    if (before !== started) this.published[at] = joined;
+    if (before !== started) this.artifacts[index] = joined;
     else {
-      if (at >= 0) this.published.splice(at, 1);
-      this.published.push(joined);
+      if (index >= 0) this.artifacts.splice(index, 1);
+      this.artifacts.push(joined);
     }
   }
 
-  /** Of each artifact id the one that was started last, in the order in which they were started. */
-  private newest(): Published[] {
-    return this.published.filter((p, at) => !this.published.slice(at + 1).some((q) => q.artifactId === p.artifactId));
+  /** Returns the last started artifact of each id, in the order in which they were started. */
+  private currentArtifacts(): RunArtifact[] {
+    return this.artifacts.filter(
+      ({ artifactId }, index) => !this.artifacts.slice(index + 1).some((later) => later.artifactId === artifactId),
+    );
   }
 }
 
-/** The message in an event: null when it has none, a placeholder when it was erased. */
+/** Returns the message in an event: null if it has none, a placeholder if it was erased. */
 export function messageOfEvent(taskId: string, event: RecordedEvent): SizedMessage | null {
   const { facts, content, missing } = event;
   if (!('messageId' in facts) || facts.messageId === undefined) return null;
-  const role = event.type === 'MessageAccepted' ? 'user' : 'agent';
   const { messageId, bytes = 0 } = facts;
-  const erased = missing === 'unreadable' ? null : erasedMessage(taskId, messageId, role);
-  return { messageId, role, bytes, message: content?.message ?? erased };
+  const ids = { messageId, role: event.type === 'MessageAccepted' ? ('user' as const) : ('agent' as const) };
+  const erased = missing === 'unreadable' ? null : messagePlaceholder(taskId, ids, 'erased');
+  return { ...ids, bytes, message: content?.message ?? erased };
 }
 
-/** An artifact with one more chunk, as far as the chunk can be read. */
+/** Returns an artifact with one more chunk, if the chunk can be read. */
 export function appendChunk(
   { artifact, missing }: Pick<SizedArtifact, 'artifact' | 'missing'>,
   chunk: ArtifactContent | undefined,
@@ -111,16 +117,18 @@ export function appendChunk(
 }
 
 /**
- * An artifact with one more chunk. Plain text that goes on plain text becomes one part, so that a text which streamed
- * as many chunks is one text; later names and descriptions replace earlier ones.
+ * Joins a chunk to an artifact. Plain text after plain text becomes one part, so that a text that streamed as many chunks is
+ * one text. Later names and descriptions replace earlier ones.
  */
 function joinChunks(artifact: ArtifactContent, chunk: ArtifactContent): ArtifactContent {
   const parts = [...artifact.parts];
   for (const part of chunk.parts) {
     const last = parts.at(-1);
-    if (isPlainText(part) && last !== undefined && isPlainText(last))
+    if (isPlainText(part) && last !== undefined && isPlainText(last)) {
       parts[parts.length - 1] = { text: last.text + part.text };
-    else parts.push(part);
+    } else {
+      parts.push(part);
+    }
   }
   return { ...artifact, ...chunk, parts };
 }
@@ -128,7 +136,7 @@ function joinChunks(artifact: ArtifactContent, chunk: ArtifactContent): Artifact
 const isPlainText = (part: ArtifactContent['parts'][number]): part is { text: string } =>
   part.text !== undefined && Object.keys(part).length === 1;
 
-/** A stored context id that no client could send is answered with one that the task derives. */
+/** Returns the state with a context id that clients can send: an unusable stored one is replaced by one derived from the task. */
 export function withUsableContext(tenantId: string, taskId: string, state: TaskState): TaskState {
   return isPrintableId(state.contextId) ? state : { ...state, contextId: contextIdOf(tenantId, state.owner, taskId) };
 }

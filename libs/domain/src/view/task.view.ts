@@ -1,42 +1,45 @@
-import type { ArtifactContent, JsonObject, Message } from '../content.js';
+import type { ArtifactContent, Message } from '../content.js';
 import type { StreamPosition, TaskEvent } from '../task/task.events.js';
-import { isTerminal, type TaskState } from '../task/task.state.js';
+import { isInterrupted, isTerminal, type TaskState } from '../task/task.state.js';
+import type { MissingContent, ViewPart } from './placeholder.js';
 
-/** One artifact as it stands: the chunks of the run that published it last, joined. */
+/** The current content of one artifact: the joined chunks of the run that published it last. */
 export interface ArtifactView extends ArtifactContent {
   readonly artifactId: string;
+  parts: ViewPart[];
 }
 
-/** A task as a caller sees it, before any wire. */
+/** A message of a view. */
+export interface MessageView extends Message {
+  parts: ViewPart[];
+}
+
+/** How many messages, artifacts, parts and so on the bounds of a view omit. Counts of zero are absent. */
+export type TruncatedCounts = Readonly<Record<string, number>>;
+
+/** A task as a caller sees it, before a wire encodes it. */
 export interface TaskView {
   readonly tenantId: string;
   readonly taskId: string;
   readonly state: TaskState;
-  readonly statusMessage?: Message;
+  readonly statusMessage?: MessageView;
   /** Oldest first, without the status message. */
-  readonly history: readonly Message[];
+  readonly history: readonly MessageView[];
   readonly artifacts: readonly ArtifactView[];
-  /** What the bounds left out, in the words of `metadata["acta/truncated"]`; absent when nothing was. */
-  readonly truncated?: JsonObject;
+  /** Absent if the view is complete. */
+  readonly truncated?: TruncatedCounts;
 }
 
-/** Why content is not there: the key was destroyed, or the stored bytes are not what was stored. */
-export type MissingContent = 'erased' | 'unreadable';
-
-/** An event in its place, its content readable unless it is `missing`. */
+/** An event at its position in the stream. Its content is decrypted, unless it is `missing`. */
 export type RecordedEvent = TaskEvent & StreamPosition & { readonly missing?: MissingContent };
 
-/** Whether whoever waits for an outcome has one: the task ended or asks for something. */
-export const hasOutcome = (state: TaskState): boolean =>
-  isTerminal(state.status) || state.status === 'input-required' || state.status === 'auth-required';
+/** Returns whether a blocking send can return: the task has ended, or it requires input or an authorization. */
+export const hasOutcome = ({ status }: TaskState): boolean => isTerminal(status) || isInterrupted(status);
 
-/**
- * Whether the task may still end in a bare reply, which is no task for its client: until that is settled, nothing of it is
- * sent on a stream.
- */
+/** Returns whether the task can still end with a direct message response. Until then, a stream shows nothing of the task. */
 export const canStillReply = (state: TaskState): boolean => !state.acknowledged && !hasOutcome(state);
 
-/** Whether an event tells a client anything: a status that was set, an artifact chunk, a bare reply. */
+/** Returns whether clients are notified of an event: a new status, an artifact chunk, or a direct message response. */
 export function isClientVisible(event: TaskEvent, before: TaskState | null, after: TaskState): boolean {
   switch (event.type) {
     case 'MessageAccepted':
@@ -47,7 +50,18 @@ export function isClientVisible(event: TaskEvent, before: TaskState | null, afte
     case 'PushConfigSet':
     case 'PushConfigDeleted':
       return false;
-    default:
+    case 'TaskSubmitted':
+    case 'RunStarted':
+    case 'StatusReported':
+    case 'ArtifactPublished':
+    case 'InputRequested':
+    case 'AuthorizationRequested':
+    case 'TaskResumed':
+    case 'ReplySent':
+    case 'TaskCompleted':
+    case 'TaskFailed':
+    case 'TaskRejected':
+    case 'TaskCanceled':
       return true;
   }
 }

@@ -1,4 +1,5 @@
 import type { Actor, JsonObject, RecordedEvent, TaskView } from '@app/domain';
+import { resolveView } from '../placeholder.js';
 
 /** An event as the native API shows it: facts, content, actor, and what proves that it is unaltered. */
 export function encodeEvent({
@@ -44,7 +45,8 @@ export function encodeEvent({
 }
 
 /** A task with everything that its state says, in the domain's own words. */
-export function encodeTask({ taskId, state, statusMessage, history, artifacts, truncated }: TaskView): JsonObject {
+export function encodeTask(view: TaskView): JsonObject {
+  const { taskId, state, statusMessage, history, artifacts, truncated } = resolveView(view);
   const { run, clientMessages, ...facts } = state;
   return {
     id: taskId,

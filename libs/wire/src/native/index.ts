@@ -7,6 +7,7 @@ export {
   decodeHeartbeat,
   decodeObject,
   decodePublish,
+  encodeClaimedRun,
   type WorkerOutcome,
   type WorkerOutput,
   type MessageInput,

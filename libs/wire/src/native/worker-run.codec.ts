@@ -1,5 +1,6 @@
 import { invalidField, type ArtifactContent, type Json, type JsonObject, type Message, type Part } from '@app/domain';
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsString } from 'class-validator';
+import { resolvePlaceholders } from '../placeholder.js';
 import { isObject, ObjectReader, Violations } from '../validation/object-reader.js';
 import {
   INT32_MAX,
@@ -107,7 +108,7 @@ export const decodeHeartbeat = paramsOf(HeartbeatParams, 'camel');
 /** The body of a publish. Errors: InvalidParameters. */
 export function decodePublish(body: JsonObject) {
   const violations = new Violations();
-  const { outputs, ...write } = readParams(PublishParams, body, violations, { spelling: 'camel' });
+  const { outputs, ...write } = readParams(PublishParams, body, violations, { fieldCase: 'camel' });
   const decoded = (Array.isArray(outputs) ? outputs : []).map((output, at) =>
     decodeOutput(output, violations, `outputs[${at}]`),
   );
@@ -115,11 +116,16 @@ export function decodePublish(body: JsonObject) {
   return { ...write, outputs: decoded };
 }
 
+/** Returns a run as a worker receives it: a message whose content is missing has a placeholder part. */
+export const encodeClaimedRun = <T extends { readonly message: Message; readonly history: readonly Message[] }>(
+  run: T,
+): T => ({ ...run, message: resolvePlaceholders(run.message), history: run.history.map(resolvePlaceholders) });
+
 /** The body of a finish. Errors: InvalidParameters. */
 export function decodeFinish(body: JsonObject) {
   const violations = new Violations();
-  const { outcome, ...write } = readParams(FinishParams, body, violations, { spelling: 'camel' });
-  const { type, message } = readParams(OutcomeParams, outcome, violations, { spelling: 'camel', path: 'outcome' });
+  const { outcome, ...write } = readParams(FinishParams, body, violations, { fieldCase: 'camel' });
+  const { type, message } = readParams(OutcomeParams, outcome, violations, { fieldCase: 'camel', path: 'outcome' });
   const said = decodeMessageInput(message, violations, 'outcome.message');
   if (said === undefined && (type === 'requireInput' || type === 'requireAuth' || type === 'reply')) {
     violations.add('outcome.message', `is required to ${type}`);
@@ -129,12 +135,12 @@ export function decodeFinish(body: JsonObject) {
 }
 
 function decodeOutput(source: Json, violations: Violations, path: string): WorkerOutput {
-  const { type, message } = readParams(OutputParams, source, violations, { spelling: 'camel', path });
+  const { type, message } = readParams(OutputParams, source, violations, { fieldCase: 'camel', path });
   if (type !== 'artifact') {
     const said = decodeMessageInput(message, violations, `${path}.message`);
     return { type, ...(said === undefined ? {} : { message: said }) };
   }
-  const read = readParams(ArtifactParams, source, violations, { spelling: 'camel', path });
+  const read = readParams(ArtifactParams, source, violations, { fieldCase: 'camel', path });
   const { id, append = false, last = false, ...named } = read;
   return { type, artifactId: id, append, last, artifact: { ...named, parts: decodeParts(source, violations, path) } };
 }

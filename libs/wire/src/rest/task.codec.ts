@@ -6,7 +6,9 @@ import {
   type Part,
   type TaskStatus,
   type TaskView,
+  type ViewPart,
 } from '@app/domain';
+import { resolvePlaceholder } from '../placeholder.js';
 import { isObject, Violations } from '../validation/object-reader.js';
 import type { SendRequest } from '../requests.js';
 
@@ -74,14 +76,15 @@ function outputOf({ artifacts, state, statusMessage }: TaskView): Json | undefin
 }
 
 /** Parts as one plain value: a single part as itself, text alone as one string, anything else as a list. */
-function valueOf(parts: readonly Part[]): Json {
+function valueOf(parts: readonly ViewPart[]): Json {
   if (parts.length === 1) return partValue(parts[0]!);
   if (parts.every(({ text }) => text !== undefined)) return textOf({ parts: [...parts] });
   return parts.map(partValue);
 }
 
 /** Text as a string, data as it is, a file as its part: `{raw | url, filename?, mediaType?}`. */
-function partValue({ text, data, raw, url, filename, mediaType }: Part): Json {
+function partValue(part: ViewPart): Json {
+  const { text, data, raw, url, filename, mediaType } = resolvePlaceholder(part);
   if (text !== undefined) return text;
   if (data !== undefined) return data;
   return {

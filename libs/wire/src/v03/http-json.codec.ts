@@ -1,4 +1,14 @@
-import type { ArtifactView, Json, JsonObject, Message, Part, TaskState, TaskStatus, TaskView } from '@app/domain';
+import type {
+  ArtifactView,
+  Json,
+  JsonObject,
+  Message,
+  Part,
+  TaskState,
+  TaskStatus,
+  TaskView,
+  ViewPart,
+} from '@app/domain';
 import type { CardDescription } from '../card-description.js';
 import { readMessage, encodeOptionalFields, type ReceivedMessage } from '../validation/message-reader.js';
 import { isObject, memberOf, ObjectReader, type Violations } from '../validation/object-reader.js';
@@ -34,7 +44,7 @@ const STATES: Record<Exclude<TaskStatus, 'replied'>, string> = {
 export function decodeMessage(params: JsonObject, violations: Violations): ReceivedMessage {
   const source = memberOf(params, 'message', 'either') ?? memberOf(params, 'request', 'either');
   return readMessage(withReferences(source), violations, {
-    spelling: 'either',
+    fieldCase: 'camel-or-snake',
     userRole: 'ROLE_USER',
     partsName: 'content',
     decodePart,
@@ -68,7 +78,7 @@ const decodePart = (source: Json, message: ObjectReader, name: string): Part =>
     return {};
   });
 
-function encodePart(part: Part): JsonObject {
+function encodePart(part: ViewPart): JsonObject {
   const { kind: _kind, file, data, ...rest } = encodeRpcPart(part);
   if (data !== undefined) return { data: { data }, ...rest };
   if (!isObject(file)) return rest;

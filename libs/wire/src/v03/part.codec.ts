@@ -1,4 +1,5 @@
-import type { Json, JsonObject, Part } from '@app/domain';
+import type { Json, JsonObject, Part, ViewPart } from '@app/domain';
+import { resolvePlaceholder } from '../placeholder.js';
 import { isObject, ObjectReader } from '../validation/object-reader.js';
 import { embedInMetadata, extractFromMetadata } from './embedded-metadata.js';
 
@@ -16,7 +17,8 @@ const FILENAME = 'acta/filename';
 const MEDIA_TYPE = 'acta/mediaType';
 const RESERVED = [WRAPPED, FILENAME, MEDIA_TYPE];
 
-export function encodePart({ text, raw, url, data, metadata, filename, mediaType }: Part): JsonObject {
+export function encodePart(part: ViewPart): JsonObject {
+  const { text, raw, url, data, metadata, filename, mediaType } = resolvePlaceholder(part);
   if (raw !== undefined || url !== undefined) {
     const names = { ...(filename ? { name: filename } : {}), ...(mediaType ? { mimeType: mediaType } : {}) };
     const file = raw === undefined ? { uri: url ?? '', ...names } : { bytes: raw, ...names };

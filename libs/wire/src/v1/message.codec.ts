@@ -1,4 +1,5 @@
-import type { ArtifactView, Json, JsonObject, Message, Part } from '@app/domain';
+import type { ArtifactView, Json, JsonObject, Message, Part, ViewPart } from '@app/domain';
+import { resolvePlaceholder } from '../placeholder.js';
 import { readMessage, encodeOptionalFields, type ReceivedMessage } from '../validation/message-reader.js';
 import { isObject, memberOf, ObjectReader, dropUndefined, type Violations } from '../validation/object-reader.js';
 
@@ -6,7 +7,7 @@ const CONTENT = ['text', 'raw', 'url', 'data'] as const;
 
 /** Reads `message` of a send (A2A v1.0 section 4.1.4, ProtoJSON). What is wrong goes to `violations`. */
 export const decodeMessage = (source: Json | undefined, violations: Violations): ReceivedMessage =>
-  readMessage(source, violations, { spelling: 'either', userRole: 'ROLE_USER', decodePart });
+  readMessage(source, violations, { fieldCase: 'camel-or-snake', userRole: 'ROLE_USER', decodePart });
 
 export function decodePart(source: Json, message: ObjectReader, name: string): Part {
   if (!isObject(source)) {
@@ -56,4 +57,4 @@ export function encodeArtifact({ artifactId, parts, ...rest }: ArtifactView): Js
 }
 
 /** The domain's part has the wire's shape already. */
-const encodePart = (part: Part): JsonObject => ({ ...part });
+const encodePart = (part: ViewPart): JsonObject => ({ ...resolvePlaceholder(part) });
