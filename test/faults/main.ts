@@ -2,18 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { FAILED_ONCE } from './failed-once.js';
-import { grouped } from './checks/grouped.js';
+import { groupBy } from './checks/group-by.js';
 import { PostgresCluster } from './fleet/postgres-cluster.js';
-import { storm } from './storm.js';
+import { REGRESSION_SEEDS } from './regression-seeds.js';
+import { storm, type StormReport } from './storm.js';
 
 const HELP = `npm run test:faults -- [--storms N] [--seed S] [--seconds T] [--regressions] [--break-fence]
-  --storms       how many, each on a fresh database (default 10)
-  --seed         of the first storm; each further one has the next (default: of the day)
-  --seconds      of load and faults in each (default 8)
-  --regressions  instead, the storms of the seeds that once failed
-  --break-fence  without the fence in the database: the suite shows that it notices
-It prints what each storm did, and ends with 1 when there was a violation.`;
+  --storms       number of storms, each on a new database (default 10)
+  --seed         seed of the first storm; each further storm has the next one (default: number of the day)
+  --seconds      duration of load and faults in each storm (default 8)
+  --regressions  run the seeds of test/faults/regression-seeds.ts instead
+  --break-fence  remove the fence from the database first; the suite must then report violations
+Prints the faults and violations of each storm. Exits with code 1 if there was a violation.`;
 
 const { values } = parseArgs({
   options: {
@@ -35,37 +35,41 @@ const [storms, first, seconds] = [values.storms, values.seed, values.seconds].ma
   console.error(HELP);
   process.exit(2);
 }) as [number, number, number];
-const seeds = values.regressions ? FAILED_ONCE : Array.from({ length: storms }, (_, at) => first + at);
+const seeds = values.regressions ? REGRESSION_SEEDS : Array.from({ length: storms }, (_, index) => first + index);
 
 const directory = await mkdtemp(join(tmpdir(), 'acta-faults-'));
 const cluster = await PostgresCluster.start(directory);
-/** The embedded Postgres outlives whoever started it. */
-const clear = async () => {
+/** Stops Postgres, which otherwise outlives this process. */
+const cleanUp = async () => {
   await cluster.close();
   await rm(directory, { recursive: true, force: true });
 };
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void clear().finally(() => process.exit(130)));
+  process.once(signal, () => void cleanUp().finally(() => process.exit(130)));
 }
 const total = { tasks: 0, faults: 0, violations: 0 };
 try {
-  for (const [at, seed] of seeds.entries()) {
+  for (const [index, seed] of seeds.entries()) {
     const report = await storm(cluster, { seed, seconds, breakFence: values['break-fence'] });
-    const { tasks, remote, webhooks, events, messages, faults, violations } = report;
-    const injected = Object.entries(faults);
-    total.tasks += tasks;
-    total.faults += injected.reduce((sum, [, times]) => sum + times, 0);
-    total.violations += violations.length;
-    const list = injected.map(([kind, times]) => (times === 1 ? kind : `${kind} ${times}×`)).join(', ');
-    console.log(
-      `storm ${at + 1} of ${seeds.length}, seed ${seed}: ${messages} messages, ${tasks} tasks, ${remote} by remote workers, ${webhooks} webhooks told, ${events} events; ${list}; ${violations.length} violations`,
-    );
-    for (const [violation, same] of grouped(violations, (each) => each)) {
-      console.log(`  ${same.length === 1 ? '' : `${same.length}× `}${violation}`);
+    total.tasks += report.tasks;
+    total.faults += Object.values(report.faults).reduce((sum, times) => sum + times, 0);
+    total.violations += report.violations.length;
+    console.log(`storm ${index + 1} of ${seeds.length}, ${describe(report)}`);
+    for (const [violation, repeats] of groupBy(report.violations, (each) => each)) {
+      console.log(`  ${repeats.length === 1 ? '' : `${repeats.length}× `}${violation}`);
     }
   }
 } finally {
-  await clear();
+  await cleanUp();
 }
 console.log(`${seeds.length} storms: ${total.tasks} tasks, ${total.faults} faults, ${total.violations} violations`);
 process.exit(total.violations === 0 ? 0 : 1);
+
+function describe(report: StormReport): string {
+  const { seed, messages, tasks, apiWorkerTasks, webhooks, events, faults, violations } = report;
+  const kinds = Object.entries(faults).map(([kind, times]) => (times === 1 ? kind : `${kind} ${times}×`));
+  return [
+    `seed ${seed}: ${messages} messages, ${tasks} tasks (${apiWorkerTasks} by API workers)`,
+    `${webhooks} complete webhooks, ${events} events; ${kinds.join(', ')}; ${violations.length} violations`,
+  ].join(', ');
+}

@@ -4,48 +4,49 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EventLog } from '@app/event-log';
 import { Database, ServerSecret } from '@app/storage';
 import { SECRET } from '../support/processes/start-server.js';
-import { checkThroughApi } from './checks/api-check.js';
-import { faultsOf, inject } from './faults.js';
-import { Fleet } from './fleet/fleet.js';
+import { checkApi } from './checks/api-check.js';
+import { planFaults, inject } from './faults.js';
+import { API_WORKER_AGENT, Fleet } from './fleet/fleet.js';
 import { removeFence } from './fleet/fence.js';
 import { Journal } from './load/journal.js';
-import { LeaseWatch } from './checks/lease-watch.js';
+import { LeaseMonitor } from './checks/lease-monitor.js';
 import { Load } from './load/load.js';
 import type { PostgresCluster } from './fleet/postgres-cluster.js';
 import { Random } from './load/random.js';
-import { checkDerived, checkPromises, readRecord } from './checks/record-check.js';
-import { checkRemoteWorkers } from './checks/worker-api-check.js';
-import type { RemoteReport } from './load/http-worker.js';
+import { checkReadModelsAndChains, checkJournal, readEventLog } from './checks/event-log-check.js';
+import { checkWorkerReports } from './checks/worker-api-check.js';
+import type { WorkerReport } from './load/worker.program.js';
 import { checkTexts } from './checks/text-check.js';
 import { checkWebhooks } from './checks/webhook-check.js';
 import type { WebhookReport } from './load/webhook-receiver.program.js';
 
 export interface StormOptions {
   readonly seed: number;
-  /** Of load and faults; what comes before and after takes about as long again. */
+  /** Duration of load and faults. The preparation and the checks take about as long again. */
   readonly seconds: number;
-  /** Without the fence in the statement that appends: then the checks must find something. */
+  /** Removes the fence from the append statement, so that the checks must find violations. */
   readonly breakFence?: boolean;
 }
 
 export interface StormReport {
   readonly seed: number;
   readonly tasks: number;
-  /** Tasks of those, which remote workers did. */
-  readonly remote: number;
-  /** Webhooks that were told of their task. */
+  /** The number of these tasks that API workers executed. */
+  readonly apiWorkerTasks: number;
+  /** The number of webhooks that received every update of their task. */
   readonly webhooks: number;
   readonly events: number;
   readonly messages: number;
-  /** Kind → how often. */
+  /** Kind of fault → number of times. */
   readonly faults: Readonly<Record<string, number>>;
   readonly violations: readonly string[];
 }
 
-const QUIET_MS = 60_000;
-const LEFT = `select exists (select from run_queue) or exists (select from push_delivery where state = 'pending') as left`;
+const DRAIN_TIMEOUT_MS = 60_000;
+const PENDING = `select exists (select from run_queue)
+  or exists (select from push_delivery where state = 'pending') as pending`;
 
-/** Load and faults on a fresh database, then every check there is. */
+/** Runs load and faults on a new database, and then all checks. */
 export async function storm(cluster: PostgresCluster, options: StormOptions): Promise<StormReport> {
   const { seed, seconds, breakFence = false } = options;
   const random = new Random(seed);
@@ -54,55 +55,29 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
   if (breakFence) await removeFence(url);
   const scratch = await mkdtemp(join(cluster.directory, 'storm-'));
   const journal = new Journal();
-  const violation = (what: string) => journal.violations.push(what);
-  const ground = { cluster, database: name, url, scratch, onEndedByItself: violation };
-  const fleet = await Fleet.start(ground, random.fork());
-  const leases = new LeaseWatch(url);
+  const onUnexpectedExit = (problem: string) => journal.violations.push(problem);
+  const fleet = await Fleet.start({ cluster, database: name, url, scratch, onUnexpectedExit }, random.fork());
+  const leases = new LeaseMonitor(url);
   const database = new Database(url, { maxConnections: 4 });
   try {
     const faults: Record<string, number> = {};
-    const plan = faultsOf(random, seconds * 1_000, breakFence);
-    const field = { fleet, cluster, leases, random };
+    const plan = planFaults(random, seconds * 1_000, breakFence);
+    const target = { fleet, cluster, leases, random };
     const injected = Promise.all(
-      plan.map(async ({ at, kind }) => {
-        await delay(at);
-        // A cut is counted where it is made.
+      plan.map(async ({ delayMs, kind }) => {
+        await delay(delayMs);
+        // The proxy counts the cuts when they happen.
         if (!kind.startsWith('cut')) faults[kind] = (faults[kind] ?? 0) + 1;
-        await inject(kind, field);
+        await inject(kind, target);
       }),
     );
-    const over = Promise.all([injected, delay(seconds * 1_000)]).then(() => fleet.heal());
-    await Promise.all([over, new Load(fleet, journal, random.fork()).run(over)]);
-    await untilQuiet(database);
-
-    const secret = new ServerSecret(SECRET);
-    await database.claimState(secret);
-    const log = new EventLog(database, secret);
-    const record = await readRecord(database, secret, leases.overdue);
-    const told = await checkWebhooks(database, record.tasks, fleet.webhook.reports<WebhookReport>());
-    const remoteReports = fleet.remoteWorkers.flatMap((worker) => worker.reports<RemoteReport>());
-    const violations = [
-      ...(await checkThroughApi(fleet.urls[0]!, journal)),
-      ...record.violations,
-      ...checkPromises(journal, record.tasks),
-      ...checkRemoteWorkers(record.tasks, remoteReports),
-      ...(await checkTexts(log, record.tasks)),
-      ...told.violations,
-      ...(await checkDerived(database, secret)),
-      ...(await fleet.stop()),
-    ];
-    for (const { proxy } of fleet.members) {
-      for (const [cut, times] of Object.entries(proxy.cuts)) if (times > 0) faults[cut] = (faults[cut] ?? 0) + times;
-    }
-    if (fleet.front.lost > 0) faults['answer to a remote worker lost'] = fleet.front.lost;
-    const { tasks, events } = record;
-    const remote = [...tasks.values()].filter(({ state }) => state.agent === 'afar').length;
-    const all = [...journal.violations, ...violations];
-    const { webhooks } = told;
-    const messages = journal.sent.length;
-    return { seed, tasks: tasks.size, remote, webhooks, events, messages, faults, violations: all };
+    const faultsEnded = Promise.all([injected, delay(seconds * 1_000)]).then(() => fleet.heal());
+    await Promise.all([faultsEnded, new Load(fleet, journal, random.fork()).run(faultsEnded)]);
+    await untilDrained(database);
+    const results = await check(fleet, database, journal, leases);
+    return { seed, messages: journal.sent.length, faults: { ...faults, ...networkFaults(fleet) }, ...results };
   } catch (error) {
-    // Whatever it left running would be in the way of the next storm.
+    // Remaining processes would disturb the next storm.
     await fleet.stop().catch(() => undefined);
     throw error;
   } finally {
@@ -113,12 +88,48 @@ export async function storm(cluster: PostgresCluster, options: StormOptions): Pr
   }
 }
 
-/** Until nothing is left to execute and nothing to tell; what then still is, is stuck. */
-async function untilQuiet(database: Database): Promise<void> {
-  const deadline = Date.now() + QUIET_MS;
+/** Waits until no run and no webhook delivery is pending. Those that are pending after the timeout are stuck. */
+async function untilDrained(database: Database): Promise<void> {
+  const deadline = Date.now() + DRAIN_TIMEOUT_MS;
   while (Date.now() < deadline) {
-    const { rows } = await database.pool.query<{ left: boolean }>(LEFT);
-    if (!rows[0]!.left) return;
+    const { rows } = await database.pool.query<{ pending: boolean }>(PENDING);
+    if (!rows[0]!.pending) return;
     await delay(50);
   }
+}
+
+/** Runs every check and stops the fleet. */
+async function check(fleet: Fleet, database: Database, journal: Journal, leases: LeaseMonitor) {
+  const secret = new ServerSecret(SECRET);
+  await database.initializeServerState(secret);
+  const log = new EventLog(database, secret);
+  const { tasks, events, violations } = await readEventLog(database, secret, leases.expired);
+  const webhookResults = await checkWebhooks(database, tasks, fleet.webhook.reports<WebhookReport>());
+  const workerReports = fleet.apiWorkers.flatMap((worker) => worker.reports<WorkerReport>());
+  const found = [
+    ...(await checkApi(fleet.urls[0]!, journal)),
+    ...violations,
+    ...checkJournal(journal, tasks),
+    ...checkWorkerReports(tasks, workerReports),
+    ...(await checkTexts(log, tasks)),
+    ...webhookResults.violations,
+    ...(await checkReadModelsAndChains(database, secret)),
+    ...(await fleet.stop()),
+  ];
+  return {
+    tasks: tasks.size,
+    apiWorkerTasks: [...tasks.values()].filter(({ state }) => state.agent === API_WORKER_AGENT).length,
+    webhooks: webhookResults.webhooks,
+    events,
+    violations: [...journal.violations, ...found],
+  };
+}
+
+/** Returns kind → number, of the faults that the proxies and the load balancer have injected. */
+function networkFaults({ members, loadBalancer }: Fleet): Record<string, number> {
+  const faults: Record<string, number> = { 'drop a response to an API worker': loadBalancer.droppedResponses };
+  for (const { proxy } of members) {
+    for (const [cut, times] of Object.entries(proxy.cuts)) faults[cut] = (faults[cut] ?? 0) + times;
+  }
+  return Object.fromEntries(Object.entries(faults).filter(([, times]) => times > 0));
 }

@@ -1,4 +1,9 @@
 import storm from './storm.agent.mjs';
 
-/** The agent of storms once more, run by remote workers alone: they have its code, and Acta has its card. */
-export default { ...storm, name: 'afar', description: 'Upper-cases its text elsewhere', run: undefined };
+/** The storm agent without `run`: Acta serves its card, and only workers of the HTTP worker API execute it. */
+export default {
+  ...storm,
+  name: 'worker-api',
+  description: 'Returns its text in upper case, on an API worker',
+  run: undefined,
+};

@@ -1,43 +1,46 @@
 import { call, type WireTask } from '../../support/clients/rpc.js';
 import { TOKEN } from '../../support/processes/start-server.js';
-import { grouped } from './grouped.js';
+import { groupBy } from './group-by.js';
 import type { Expectation, Journal, SentMessage } from '../load/journal.js';
 
-const AT_A_TIME = 8;
+const CONCURRENCY = 8;
 
-/** Asks for every acknowledged task as a client would: it is there, with what was sent and what became of it. */
-export async function checkThroughApi(url: string, journal: Journal): Promise<string[]> {
+/** Reads every acknowledged task through the API and compares its messages, state and artifact with the journal. */
+export async function checkApi(url: string, journal: Journal): Promise<string[]> {
   const violations: string[] = [];
   const acknowledged = journal.sent.filter((sent) => sent.acknowledged);
-  const waiting = [...grouped(acknowledged, ({ taskId }) => taskId!)];
-  const asks = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  const remaining = [...groupBy(acknowledged, ({ taskId }) => taskId!)];
+  const check = async () => {
+    for (let next = remaining.pop(); next !== undefined; next = remaining.pop()) {
       const [id, sent] = next;
       const { status, body, text } = await call(url, TOKEN, '1.0', 'GetTask', { id });
       const task = body.result as unknown as WireTask | undefined;
-      if (task === undefined) violations.push(`task ${id} was acknowledged and is now ${status} ${text}`);
-      else violations.push(...problemsOf(task, sent, journal.tasks.get(id)!));
+      if (task === undefined) violations.push(`GetTask returned ${status} ${text} for the acknowledged task ${id}`);
+      else violations.push(...taskViolations(task, sent, journal.tasks.get(id)!));
     }
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, asks));
+  await Promise.all(Array.from({ length: CONCURRENCY }, check));
   return violations;
 }
 
-function problemsOf(task: WireTask, sent: readonly SentMessage[], expected: Expectation): string[] {
-  const problems = sent.flatMap(({ messageId, text }) => {
+function taskViolations(task: WireTask, sent: readonly SentMessage[], expected: Expectation): string[] {
+  const violations = sent.flatMap(({ messageId, text }) => {
     const found = (task.history ?? []).filter((message) => message.messageId === messageId);
     return found.length === 1 && found[0]!.parts[0]?.text === text
       ? []
-      : [`message ${messageId} of task ${task.id} is in its history as ${JSON.stringify(found)}`];
+      : [`the history of task ${task.id} has message ${messageId} as ${JSON.stringify(found)}`];
   });
   const { state } = task.status;
-  const answer = task.artifacts?.flatMap(({ parts }) => parts.map(({ text }) => text)).join('');
-  const done = expected.texts.some((text) => text.toUpperCase() === answer);
-  const right =
+  const artifact = task.artifacts?.flatMap(({ parts }) => parts.map(({ text }) => text)).join('');
+  const isExpected =
     state === 'TASK_STATE_COMPLETED'
-      ? done
+      ? expected.texts.some((text) => text.toUpperCase() === artifact)
       : (state === 'TASK_STATE_CANCELED' && expected.mayBeCanceled) ||
         (state === 'TASK_STATE_INPUT_REQUIRED' && expected.mayWait);
-  if (!right) problems.push(`task ${task.id} is ${state} with "${answer}", for ${JSON.stringify(expected)}`);
-  return problems;
+  if (!isExpected) {
+    violations.push(
+      `task ${task.id} is ${state} with the artifact "${artifact}"; expected ${JSON.stringify(expected)}`,
+    );
+  }
+  return violations;
 }

@@ -1,42 +1,44 @@
 import type { RecordedEvent } from '@app/domain';
 import type { EventLog } from '@app/event-log';
-import type { Told } from './record-check.js';
+import type { RecordedTask } from './event-log-check.js';
 
-const AT_A_TIME = 4;
+const CONCURRENCY = 4;
 
 /**
- * What each run said, also one that was lost: the capitals of what it was asked as far as it came, all of them if it ended
- * the task, with nothing missing and nothing twice.
+ * Checks the artifact text of each run. A run that completes its task has written its whole input in upper case; a run that was
+ * lost has written a prefix of it.
  */
-export async function checkTexts(log: EventLog, tasks: ReadonlyMap<string, Told>): Promise<string[]> {
+export async function checkTexts(log: EventLog, tasks: ReadonlyMap<string, RecordedTask>): Promise<string[]> {
   const violations: string[] = [];
-  const waiting = [...tasks];
+  const remaining = [...tasks];
   const read = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (let next = remaining.pop(); next !== undefined; next = remaining.pop()) {
       const [taskId, { tenantId, events }] = next;
-      violations.push(...textsOf(taskId, await log.read(tenantId, taskId, 0, events.length)));
+      violations.push(...textViolations(taskId, await log.read(tenantId, taskId, 0, events.length)));
     }
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, read));
+  await Promise.all(Array.from({ length: CONCURRENCY }, read));
   return violations;
 }
 
-function textsOf(taskId: string, events: readonly RecordedEvent[]): string[] {
+function textViolations(taskId: string, events: readonly RecordedEvent[]): string[] {
   const violations: string[] = [];
-  const asked: string[] = [];
+  const expected: string[] = [];
   let run = '';
-  let said = '';
+  let written = '';
   for (const event of events) {
-    if (event.type === 'MessageAccepted') asked.push(textIn(event.content?.message?.parts).toUpperCase());
+    if (event.type === 'MessageAccepted') expected.push(textIn(event.content?.message?.parts).toUpperCase());
     if (event.type === 'RunStarted') {
       run = event.facts.runId;
-      said = '';
+      written = '';
     }
-    if (event.type === 'ArtifactPublished') said += textIn(event.content?.artifact?.parts);
+    if (event.type === 'ArtifactPublished') written += textIn(event.content?.artifact?.parts);
     else if (event.type !== 'TaskCompleted') continue;
-    const whole = event.type === 'TaskCompleted';
-    if (asked.some((text) => (whole ? text === said : text.startsWith(said)))) continue;
-    violations.push(`${taskId} at ${event.version}: run ${run} has said "${said}", for ${JSON.stringify(asked)}`);
+    const isComplete = event.type === 'TaskCompleted';
+    if (expected.some((text) => (isComplete ? text === written : text.startsWith(written)))) continue;
+    violations.push(
+      `${taskId} at ${event.version}: run ${run} has written "${written}"; expected ${JSON.stringify(expected)}`,
+    );
     break;
   }
   return violations;

@@ -1,51 +1,55 @@
 import { derivedId } from '@app/domain';
 import type { Database } from '@app/storage';
-import { grouped } from './grouped.js';
-import { shownAfter, type Told } from './record-check.js';
+import { groupBy } from './group-by.js';
+import { updatesAfter, type RecordedTask } from './event-log-check.js';
 import type { WebhookReport } from '../load/webhook-receiver.program.js';
 
-/** What webhooks were told, against the record: everything, in order apart from repeats, and nothing is still to come. */
+/** Compares the received webhooks with the event log: each update was delivered, in order apart from repeats, and none is pending. */
 export async function checkWebhooks(
   database: Database,
-  tasks: ReadonlyMap<string, Told>,
+  tasks: ReadonlyMap<string, RecordedTask>,
   reports: readonly WebhookReport[],
 ): Promise<{ webhooks: number; violations: string[] }> {
   const violations: string[] = [];
-  const arrived = grouped(
-    reports.map((report, at) => ({ ...report, at })),
+  const received = groupBy(
+    reports.map((report, index) => ({ ...report, index })),
     ({ delivery }) => delivery,
   );
   let webhooks = 0;
-  for (const [taskId, told] of tasks) {
-    const set = told.events.find(({ type }) => type === 'PushConfigSet');
+  for (const [taskId, task] of tasks) {
+    const set = task.events.find(({ type }) => type === 'PushConfigSet');
     if (set === undefined) continue;
-    const due = shownAfter(set.version, told);
-    const came: { version: number; at: number }[] = [];
+    const due = updatesAfter(set.version, task);
+    const arrivals: { version: number; index: number }[] = [];
     for (const { version, state } of due) {
-      const name = derivedId('push', told.tenantId, taskId, taskId, version);
-      const times = arrived.get(name) ?? [];
-      arrived.delete(name);
-      if (times[0] !== undefined) came.push({ version, at: times[0].at });
-      const other = times.find((report) => (report.state ?? null) !== state);
-      if (other !== undefined) {
-        violations.push(`the webhook of ${taskId} was told ${other.state} at ${version}, which is ${state}`);
+      const delivery = derivedId('push', task.tenantId, taskId, taskId, version);
+      const attempts = received.get(delivery) ?? [];
+      received.delete(delivery);
+      if (attempts[0] !== undefined) arrivals.push({ version, index: attempts[0].index });
+      const different = attempts.find((report) => (report.state ?? null) !== state);
+      if (different !== undefined) {
+        violations.push(
+          `the webhook of ${taskId} received ${different.state} at ${version}, where the state is ${state}`,
+        );
       }
     }
-    const order = came.toSorted((one, another) => one.at - another.at).map(({ version }) => version);
-    const right = due.map(({ version }) => version);
-    if (String(order) === String(right)) webhooks += 1;
+    const order = arrivals.toSorted((one, other) => one.index - other.index).map(({ version }) => version);
+    const expected = due.map(({ version }) => version);
+    if (String(order) === String(expected)) webhooks += 1;
     else {
       violations.push(
-        `the webhook of ${taskId} was told ${String(order)} of ${String(right)}, up to ${told.state.status}`,
+        `the webhook of ${taskId} received ${String(order)} of ${String(expected)}, up to ${task.state.status}`,
       );
     }
   }
-  for (const name of arrived.keys()) violations.push(`a webhook was told ${name}, which is in no record`);
-  return { webhooks, violations: [...violations, ...(await unsettled(database))] };
+  for (const delivery of received.keys()) {
+    violations.push(`a webhook received ${delivery}, which belongs to no recorded event`);
+  }
+  return { webhooks, violations: [...violations, ...(await undeliveredWebhooks(database))] };
 }
 
-/** Deliveries that are not through. The webhook was up all the time, short gaps aside. */
-async function unsettled(database: Database): Promise<string[]> {
+/** Returns deliveries that did not succeed. The webhook was up all the time, apart from short restarts. */
+async function undeliveredWebhooks(database: Database): Promise<string[]> {
   const { rows } = await database.pool.query<{ task: string; version: number; state: string; why: string }>(
     `select task_id as task, version, state, attempts || ' attempts, ' || coalesce(last_error, 'no error') as why
       from push_delivery where state <> 'delivered' order by task_id, version`,

@@ -1,42 +1,46 @@
 import { activeRun, evolve, type TaskState } from '@app/domain';
-import type { Told } from './record-check.js';
-import type { Answered, RemoteReport } from '../load/http-worker.js';
+import { API_WORKER_AGENT } from '../fleet/fleet.js';
+import type { RecordedTask } from './event-log-check.js';
+import type { WriteReport, WorkerReport } from '../load/worker.program.js';
 
-/** What remote workers were told, against the record; and each of their runs by itself. */
-export function checkRemoteWorkers(tasks: ReadonlyMap<string, Told>, reports: readonly RemoteReport[]): string[] {
+/** Compares the responses that API workers received with the event log, and checks the `seq` numbers of each of their runs. */
+export function checkWorkerReports(
+  tasks: ReadonlyMap<string, RecordedTask>,
+  reports: readonly WorkerReport[],
+): string[] {
   const violations: string[] = [];
   const recorded = new Map<string, number[]>();
-  for (const [taskId, told] of tasks) {
-    if (told.state.agent !== 'afar') continue;
-    for (const [runId, seqs] of seqsOf(told)) {
+  for (const [taskId, task] of tasks) {
+    if (task.state.agent !== API_WORKER_AGENT) continue;
+    for (const [runId, seqs] of seqsOf(task)) {
       recorded.set(runId, seqs);
-      // Each call waits for the answer to the one before it, and tells something.
-      if (seqs.some((seq, at) => seq !== at + 1)) {
-        violations.push(`run ${runId} of ${taskId} wrote ${String(seqs)}, and every number has its turn once`);
+      // A worker waits for each response before the next write, so no number may be missing or repeated.
+      if (seqs.some((seq, index) => seq !== index + 1)) {
+        violations.push(`run ${runId} of ${taskId} wrote ${String(seqs)}; expected each number once and in order`);
       }
     }
   }
   for (const report of reports) {
     if ('violation' in report) violations.push(report.violation);
-    else violations.push(...answerOf(report, recorded, tasks.get(report.taskId)?.state));
+    else violations.push(...writeViolations(report, recorded, tasks.get(report.taskId)?.state));
   }
   return violations;
 }
 
-function answerOf(
-  { taskId, runId, seq, as }: Answered,
+function writeViolations(
+  { taskId, runId, seq, outcome }: WriteReport,
   recorded: ReadonlyMap<string, readonly number[]>,
   state: TaskState | undefined,
 ): string[] {
-  const what = `${seq} of run ${runId} of ${taskId}`;
-  const is = recorded.get(runId)?.includes(seq) ?? false;
-  if (as === 'recorded') return is ? [] : [`${what} was acknowledged, and is not recorded`];
-  // While no other run has come, what is recorded is acknowledged, however often it is said.
-  return is && state?.run?.id === runId ? [`${what} is recorded, and was refused`] : [];
+  const write = `write ${seq} of run ${runId} of ${taskId}`;
+  const isRecorded = recorded.get(runId)?.includes(seq) ?? false;
+  if (outcome === 'recorded') return isRecorded ? [] : [`${write} was acknowledged but is not recorded`];
+  // A recorded write is acknowledged on every repeat until another run starts.
+  return isRecorded && state?.run?.id === runId ? [`${write} is recorded but was rejected`] : [];
 }
 
-/** Run → the numbers under which it wrote, each as often as there is a command of that number. */
-function seqsOf({ events }: Told): Map<string, number[]> {
+/** Returns run id → the `seq` numbers of its recorded writes, in order. */
+function seqsOf({ events }: RecordedTask): Map<string, number[]> {
   const runs = new Map<string, number[]>();
   let state: TaskState | null = null;
   for (const event of events) {

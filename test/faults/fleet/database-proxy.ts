@@ -1,43 +1,43 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * Where to cut a connection: inside an open transaction; as an append leaves for the server, which may or may not carry it
- * out; or once a commit has been carried out, before its answer comes back.
+ * The moment at which to cut a connection: inside an open transaction; after an append has been sent, so that it may or may
+ * not be executed; or after a commit has been executed, before its response is forwarded.
  */
-export type Cut = 'cut in a transaction' | 'cut with an append' | 'cut before the answer';
+export type Cut = 'cut in a transaction' | 'cut after an append' | 'cut before the response';
 
-/** A message of the Postgres protocol; a start-up message has no type. */
+/** A message of the Postgres protocol. A start-up message has no type. */
 interface Message {
   readonly type: string;
   readonly body: Buffer;
 }
 
 /**
- * Stands between one process and Postgres. It understands as much of the protocol as it takes to cut a connection at the
- * worst moment, and it can hold everything up, as a network does that has gone silent.
+ * A proxy between one process and Postgres. It parses enough of the protocol to cut a connection at a chosen moment, and it
+ * can delay all traffic, as an unresponsive network does.
  */
 export class DatabaseProxy {
   readonly cuts: Record<Cut, number> = {
     'cut in a transaction': 0,
-    'cut with an append': 0,
-    'cut before the answer': 0,
+    'cut after an append': 0,
+    'cut before the response': 0,
   };
   private readonly armed: Record<Cut, number> = {
     'cut in a transaction': 0,
-    'cut with an append': 0,
-    'cut before the answer': 0,
+    'cut after an append': 0,
+    'cut before the response': 0,
   };
-  private readonly links = new Set<Link>();
-  private held: (() => void)[] | null = null;
-  private away = false;
+  private readonly connections = new Set<ProxiedConnection>();
+  private delayed: (() => void)[] | null = null;
+  private isUnreachable = false;
 
   private constructor(
     private readonly server: Server,
     private readonly socketPath: string,
   ) {
     server.on('connection', (client) => {
-      if (this.away) client.on('error', () => undefined).resetAndDestroy();
-      else this.links.add(new Link(this, client, connect(this.socketPath)));
+      if (this.isUnreachable) client.on('error', () => undefined).resetAndDestroy();
+      else this.connections.add(new ProxiedConnection(this, client, connect(this.socketPath)));
     });
   }
 
@@ -52,7 +52,7 @@ export class DatabaseProxy {
     return `postgresql://${user}@127.0.0.1:${port}/${database}?sslmode=disable`;
   }
 
-  /** Cuts the next connections that come to such a moment. */
+  /** Cuts the next `times` connections that reach this moment. */
   arm(cut: Cut, times: number): void {
     this.armed[cut] += times;
   }
@@ -63,123 +63,123 @@ export class DatabaseProxy {
 
   /** Cuts every connection now. */
   cutAll(): void {
-    for (const link of this.links) link.cut();
+    for (const connection of this.connections) connection.cut();
   }
 
-  /** As if nothing listened any more. */
-  goAway(): void {
-    this.away = true;
+  /** Cuts every connection and resets new ones. */
+  refuseConnections(): void {
+    this.isUnreachable = true;
     this.cutAll();
   }
 
-  comeBack(): void {
-    this.away = false;
+  acceptConnections(): void {
+    this.isUnreachable = false;
   }
 
-  /** From now on nothing passes in either direction, and nothing is lost. */
-  hold(): void {
-    this.held ??= [];
+  /** Delays all traffic in both directions. Nothing is lost. */
+  pause(): void {
+    this.delayed ??= [];
   }
 
-  /** What was held up arrives, late. */
-  letGo(): void {
-    const waiting = this.held ?? [];
-    this.held = null;
-    for (const pass of waiting) pass();
+  /** Forwards the delayed traffic and stops the delay. */
+  resume(): void {
+    const sends = this.delayed ?? [];
+    this.delayed = null;
+    for (const send of sends) send();
   }
 
   async close(): Promise<void> {
-    this.letGo();
+    this.resume();
     const closed = new Promise((resolve) => this.server.close(resolve));
     this.cutAll();
     await closed;
   }
 
-  /** Whether a connection that has come to such a moment is to be cut there. */
-  takes(cut: Cut): boolean {
+  /** Returns whether a connection that has reached this moment must be cut, and counts the cut. */
+  takeCut(cut: Cut): boolean {
     if (this.armed[cut] === 0) return false;
     this.armed[cut] -= 1;
     this.cuts[cut] += 1;
     return true;
   }
 
-  pass(send: () => void): void {
-    if (this.held === null) send();
-    else this.held.push(send);
+  forward(send: () => void): void {
+    if (this.delayed === null) send();
+    else this.delayed.push(send);
   }
 
-  left(link: Link): void {
-    this.links.delete(link);
+  remove(connection: ProxiedConnection): void {
+    this.connections.delete(connection);
   }
 }
 
-/** One connection of the process, and the one to Postgres that belongs to it. */
-class Link {
+/** One connection of the process and its counterpart to Postgres. */
+class ProxiedConnection {
   private readonly fromClient = new MessageReader(true);
   private readonly fromServer = new MessageReader(false);
   private inTransaction = false;
   private statement = '';
-  /** The answer to what is under way is not to arrive. */
-  private mute = false;
-  private over = false;
+  /** Whether the response to the current request is dropped. */
+  private dropsResponse = false;
+  private isClosed = false;
 
   constructor(
     private readonly proxy: DatabaseProxy,
     private readonly client: Socket,
     private readonly server: Socket,
   ) {
-    client.on('data', (bytes) => proxy.pass(() => this.ask(bytes)));
-    server.on('data', (bytes) => proxy.pass(() => this.answer(bytes)));
+    client.on('data', (bytes) => proxy.forward(() => this.forwardRequest(bytes)));
+    server.on('data', (bytes) => proxy.forward(() => this.forwardResponse(bytes)));
     for (const [socket, other] of [
       [client, server],
       [server, client],
     ] as const) {
-      // Whatever breaks one side ends the other; `close` follows.
+      // `close` follows an error, and ends the other side.
       socket.on('error', () => undefined);
       socket.on('close', () =>
-        proxy.pass(() => {
-          this.over = true;
+        proxy.forward(() => {
+          this.isClosed = true;
           other.end();
-          proxy.left(this);
+          proxy.remove(this);
         }),
       );
     }
   }
 
   cut(): void {
-    this.over = true;
+    this.isClosed = true;
     this.client.resetAndDestroy();
     this.server.destroy();
   }
 
-  private ask(bytes: Buffer): void {
+  private forwardRequest(bytes: Buffer): void {
     let commits = false;
     for (const message of this.fromClient.read(bytes)) {
       if (message.type === 'B') this.statement = statementOf(message.body);
       const commit = isCommit(message, this.inTransaction, this.statement);
       commits ||= commit;
-      if (this.inTransaction && !commit && this.proxy.takes('cut in a transaction')) return this.cut();
+      if (this.inTransaction && !commit && this.proxy.takeCut('cut in a transaction')) return this.cut();
     }
-    if (this.over) return;
+    if (this.isClosed) return;
     this.server.write(bytes);
     if (!commits) return;
-    if (this.proxy.takes('cut with an append')) this.cut();
-    else if (this.proxy.takes('cut before the answer')) this.mute = true;
+    if (this.proxy.takeCut('cut after an append')) this.cut();
+    else if (this.proxy.takeCut('cut before the response')) this.dropsResponse = true;
   }
 
-  private answer(bytes: Buffer): void {
+  private forwardResponse(bytes: Buffer): void {
     let ready = false;
     for (const { type, body } of this.fromServer.read(bytes)) {
       if (type !== 'Z') continue;
       ready = true;
       this.inTransaction = body.toString() !== 'I';
     }
-    if (this.mute && ready) this.cut();
-    else if (!this.mute && !this.over) this.client.write(bytes);
+    if (this.dropsResponse && ready) this.cut();
+    else if (!this.dropsResponse && !this.isClosed) this.client.write(bytes);
   }
 }
 
-/** Cuts a stream of bytes into messages. */
+/** Parses a stream of bytes into messages. */
 class MessageReader {
   private rest = Buffer.alloc(0);
 
@@ -201,13 +201,13 @@ class MessageReader {
   }
 }
 
-/** Name of the prepared statement that a Bind message is for. */
+/** Returns the name of the prepared statement in a Bind message. */
 function statementOf(body: Buffer): string {
   const [, name = ''] = body.subarray(0, 256).toString('latin1').split('\0');
   return name;
 }
 
-/** Whether the server commits when it gets this: the end of a transaction, or an append, which is one by itself. */
+/** Returns whether the server commits on this message: the end of a transaction, or an append outside of one. */
 const isCommit = ({ type, body }: Message, inTransaction: boolean, statement: string): boolean =>
   type === 'Q'
     ? body.toString('latin1') === 'commit\0'

@@ -3,8 +3,8 @@ import pg from 'pg';
 const CONDITION = 'if p_fence_run is not null and (';
 
 /**
- * Takes the fence out of the statement that appends, in one database: what the suite must notice. What `decide` and the
- * expected version check remains, so only a write gets through whose lease is over before anyone has taken its run back.
+ * Removes the fence from the append statement of one database. The checks of `decide` and of the expected version remain, so
+ * the only writes that get through have an expired lease on a run that is still the current one. The suite must detect them.
  */
 export async function removeFence(databaseUrl: string): Promise<void> {
   const client = new pg.Client(databaseUrl);
@@ -14,7 +14,8 @@ export async function removeFence(databaseUrl: string): Promise<void> {
       `select pg_get_functiondef('append_events'::regproc) as definition`,
     );
     const { definition } = rows[0]!;
-    if (!definition.includes(CONDITION)) throw new Error('the fence of append_events is not where it was');
+    if (!definition.includes(CONDITION))
+      throw new Error(`append_events does not contain "${CONDITION}"; update CONDITION in fence.ts`);
     await client.query(definition.replace(CONDITION, 'if false and ('));
   } finally {
     await client.end();

@@ -3,89 +3,91 @@ import { fileURLToPath } from 'node:url';
 import { type Environment, NodeProcess } from '../../support/processes/acta-process.js';
 import type { DatabaseProxy } from './database-proxy.js';
 
+const LOADER = new URL('../typescript-loader.mjs', import.meta.url).href;
 const START_MS = 120_000;
+const STOP_MS = 20_000;
 
-/** What a member runs. */
+/** The program that a member runs. */
 export interface Program {
   readonly name: string;
-  /** Starts it; `before` is where it answered the last time, null at first. */
-  readonly launch: (before: string | null) => NodeProcess;
-  /** What it prints once it is up; the first group is where it answers, if it does. */
-  readonly ready: RegExp;
-  /** What matches its name at the runs that it holds, for `like`. */
-  readonly holder: (pid: number) => string;
-  /** Does away with what would make the next start fail as well. */
-  readonly startFailed?: () => void;
+  /** Starts the program. `lastUrl` is its URL before a restart, null at first. */
+  readonly launch: (lastUrl: string | null) => NodeProcess;
+  /** Matches the output of the program when it is ready. The first group is its URL, if it has one. */
+  readonly readyLine: RegExp;
+  /** Returns a `like` pattern of the worker names in the leases of the process. */
+  readonly workerPattern: (pid: number) => string;
+  /** Removes the faults that would make the next start fail, too. */
+  readonly onStartFailed?: () => void;
 }
 
-/** One process of a storm. It is up, unless something is being done to it. */
+/** One process of a storm. It is up, except during a fault. */
 export class Member {
-  /** Where it answers; null while it is down, and for what answers nobody. */
+  /** The URL; null while the process is down, and for a program without a URL. */
   url: string | null = null;
   private process: NodeProcess | null = null;
   private readonly processes: NodeProcess[] = [];
   private lastUrl: string | null = null;
-  private expected = true;
-  private turn: Promise<unknown> = Promise.resolve();
+  private isExitExpected = true;
+  private queue: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly program: Program,
-    private readonly onEndedByItself: (what: string) => void,
+    private readonly onUnexpectedExit: (problem: string) => void,
   ) {}
 
-  get holder(): string {
-    return this.program.holder(this.process!.pid);
+  get workerPattern(): string {
+    return this.program.workerPattern(this.process!.pid);
   }
 
-  /** Everything that it has said so far, in all its lives, as objects of JSON on lines of their own. */
+  /** Returns the JSON lines that all its processes have printed so far. */
   reports<T>(): T[] {
-    return this.processes.flatMap(({ logs }) => {
+    return this.processes.flatMap(({ output: logs }) => {
       const lines = logs.slice(0, logs.lastIndexOf('\n') + 1).split('\n');
       return lines.filter((line) => line.startsWith('{"')).map((line) => JSON.parse(line) as T);
     });
   }
 
-  /** What happens to one member happens one after the other. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.turn.then(work);
-    this.turn = done.catch(() => undefined);
+  /** Runs the work after all earlier work on this member. */
+  exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.queue.then(work);
+    this.queue = done.catch(() => undefined);
     return done;
   }
 
-  /** Starts it, again and again while the database is away. */
+  /** Starts the process, and repeats that while the database is unreachable. */
   async start(): Promise<void> {
-    const { name, launch, ready, startFailed } = this.program;
+    const { name, launch, readyLine, onStartFailed } = this.program;
     const deadline = Date.now() + START_MS;
     for (;;) {
       const process = launch(this.lastUrl);
       try {
-        const [, url] = await process.prints(ready);
+        const [, url] = await process.waitForOutput(readyLine);
         this.process = process;
         this.processes.push(process);
         this.url = this.lastUrl = url ?? null;
-        this.expected = false;
+        this.isExitExpected = false;
         void process.exited.then(({ code, signal }) => {
           if (this.process !== process) return;
           this.url = null;
-          if (this.expected) return;
-          this.onEndedByItself(`a ${name} ended by itself (${signal ?? code}): ${process.logs.slice(-2_000)}`);
-          this.alone(() => this.start()).catch((error: unknown) =>
-            this.onEndedByItself(`a ${name} stays away: ${String(error)}`),
+          if (this.isExitExpected) return;
+          this.onUnexpectedExit(`the ${name} ended unexpectedly (${signal ?? code}): ${process.output.slice(-2_000)}`);
+          this.exclusively(() => this.start()).catch((error: unknown) =>
+            this.onUnexpectedExit(`the ${name} did not restart: ${String(error)}`),
           );
         });
         return;
       } catch (error) {
         process.kill('SIGKILL');
-        startFailed?.();
+        onStartFailed?.();
         if (Date.now() > deadline) throw error;
         await delay(100);
       }
     }
   }
 
-  /** `kill -9`. */
+  /** Kills the process with `kill -9`. */
   async crash(): Promise<void> {
-    this.expected = true;
+    this.isExitExpected = true;
     this.url = null;
     this.process!.kill('SIGKILL');
     await this.process!.exited;
@@ -95,49 +97,45 @@ export class Member {
     this.process!.kill(signal);
   }
 
-  /** Ends as an operator ends it; says what was wrong with that. */
+  /** Stops the process with SIGTERM and returns what went wrong. */
   async stop(): Promise<string[]> {
-    this.expected = true;
-    const late = delay(20_000, 'late' as const, { ref: false });
+    this.isExitExpected = true;
+    const timeout = delay(STOP_MS, 'timeout' as const, { ref: false });
     this.signal('SIGTERM');
-    const exit = await Promise.race([this.process!.exited, late]);
-    if (exit === 'late') this.signal('SIGKILL');
+    const exit = await Promise.race([this.process!.exited, timeout]);
+    if (exit === 'timeout') this.signal('SIGKILL');
     await this.process!.exited;
-    if (exit !== 'late' && exit.code === 0) return [];
-    return [
-      `a ${this.program.name} did not stop in good order (${exit === 'late' ? exit : (exit.signal ?? exit.code)}): ${this.process!.logs.slice(-2_000)}`,
-    ];
+    if (exit !== 'timeout' && exit.code === 0) return [];
+    const outcome = exit === 'timeout' ? exit : (exit.signal ?? exit.code);
+    return [`the ${this.program.name} did not stop cleanly (${outcome}): ${this.process!.output.slice(-2_000)}`];
   }
 }
 
-/** One process of Acta with a line of its own to Postgres. */
+/** A server or worker of Acta, with its own proxy to Postgres. */
 export class ActaMember extends Member {
   constructor(
     readonly app: 'server' | 'worker',
     readonly runsAgents: boolean,
     readonly proxy: DatabaseProxy,
     launch: () => NodeProcess,
-    onEndedByItself: (what: string) => void,
+    onUnexpectedExit: (problem: string) => void,
   ) {
-    const ready = /^Acta (?:listens on (\S+)|worker .+)$/m;
-    const holder = (pid: number) => `%:${pid}:%`;
-    // Cuts that are still to come would each cost it a start, and a busy machine has no time for many.
-    const startFailed = () => proxy.disarm();
-    super({ name: app, launch, ready, holder, startFailed }, onEndedByItself);
+    const readyLine = /^Acta (?:listens on (\S+)|worker .+)$/m;
+    const workerPattern = (pid: number) => `%:${pid}:%`;
+    // Each remaining cut could fail one more start, and a start is slow on a busy machine.
+    const onStartFailed = () => proxy.disarm();
+    super({ name: app, launch, readyLine, workerPattern, onStartFailed }, onUnexpectedExit);
   }
 
   override async stop(): Promise<string[]> {
-    const wrong = await super.stop();
+    const problems = await super.stop();
     await this.proxy.close();
-    return wrong;
+    return problems;
   }
 }
 
-/** Starts a program of this folder, in TypeScript as it stands. */
-export const ownProgram = (file: string, env: Environment): NodeProcess =>
-  new NodeProcess(
-    ['--no-warnings', '--enable-source-maps', '--import', here('typescript.mjs').href, fileURLToPath(here(file))],
-    env,
-  );
-
-const here = (file: string) => new URL(file, import.meta.url);
+/** Starts a TypeScript program of `test/faults/load`. */
+export function startProgram(file: string, env: Environment): NodeProcess {
+  const program = fileURLToPath(new URL(`../load/${file}`, import.meta.url));
+  return new NodeProcess(['--no-warnings', '--enable-source-maps', '--import', LOADER, program], env);
+}

@@ -7,12 +7,12 @@ import { type EmbeddedPostgres, openEmbeddedPostgres } from '@app/embedded-postg
 
 const SETTINGS = { max_connections: '200' };
 
-/** A Postgres of the suite's own, which it can restart under its users. It keeps what it has committed (fsync is on). */
+/** A Postgres server that the suite can restart while it is in use. Commits are durable (fsync is on). */
 export class PostgresCluster {
   private readonly opened: EmbeddedPostgres[];
 
   private constructor(
-    /** Whatever else a storm writes goes in here as well. */
+    /** The folder of the data directory. Storms also write their files here. */
     readonly directory: string,
     private readonly dataDirectory: string,
     first: EmbeddedPostgres,
@@ -29,7 +29,7 @@ export class PostgresCluster {
     return new PostgresCluster(directory, rows[0]!.data_directory, postgres);
   }
 
-  /** Where it listens: the path of its Unix socket. */
+  /** The path of the Unix socket on which the server listens. */
   get socket(): string {
     const { host, port } = this.opened[0]!.connection;
     return join(host, `.s.PGSQL.${port}`);
@@ -39,7 +39,7 @@ export class PostgresCluster {
     return this.opened[0]!.connection.user;
   }
 
-  /** A migrated, empty database; how to reach it without anything in between. */
+  /** Creates a migrated, empty database and returns its URL, without a proxy. */
   async createDatabase(name: string): Promise<string> {
     await this.asAdmin((client) => client.query(`create database ${name}`));
     const url = new URL(this.opened[0]!.url);
@@ -53,11 +53,11 @@ export class PostgresCluster {
     return this.asAdmin((client) => client.query(`drop database if exists ${name} with (force)`));
   }
 
-  /** `fast` ends sessions in good order; `immediate` is a crash of the server, after which it recovers from its log. */
+  /** Restarts the server. `fast` ends the sessions cleanly; `immediate` crashes the server, which then recovers from its WAL. */
   async restart(mode: 'fast' | 'immediate', downMs: number): Promise<void> {
     const pid = parseInt(await readFile(join(this.dataDirectory, 'postmaster.pid'), 'utf8'), 10);
     process.kill(pid, mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
-    while (lives(pid)) await delay(10);
+    while (isAlive(pid)) await delay(10);
     await delay(downMs);
     this.opened.push(await openEmbeddedPostgres(this.directory, { settings: SETTINGS }));
   }
@@ -73,7 +73,7 @@ export class PostgresCluster {
   }
 }
 
-function lives(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -1,48 +1,49 @@
-/** A message that a client sent, and whether it was told that it is in. */
+/** A message that a client sent, and whether a server acknowledged it. */
 export interface SentMessage {
   readonly messageId: string;
   readonly text: string;
-  /** Whether it gave its task a webhook. */
+  /** Whether the message sets a webhook. */
   readonly webhook: boolean;
   taskId: string | null;
   acknowledged: boolean;
 }
 
-/** What may rightly have become of a task. */
+/** The allowed results of a task. */
 export interface Expectation {
-  /** Texts of which the answer may be the capitals. */
+  /** The artifact must be one of these texts in upper case. */
   readonly texts: string[];
   mayBeCanceled: boolean;
   mayWait: boolean;
 }
 
-/** What a client saw of a task's stream, over all the connections that it took. */
-export interface Watched {
+/** What a client received of a task's stream, over all its connections. */
+export interface WatchedStream {
   readonly taskId: string;
-  /** Version of the first snapshot; 0 before it. */
+  /** The version of the first snapshot; 0 before it. */
   from: number;
-  /** Versions of the updates after it, as they came. */
+  /** The versions of the updates after the snapshot, in the order of their arrival. */
   readonly ids: number[];
   ended: boolean;
 }
 
-/** What the clients of a storm were told. The record is held to it afterwards. */
+/** What the clients of a storm sent and received. It is compared with the event log afterwards. */
 export class Journal {
   readonly sent: SentMessage[] = [];
   readonly tasks = new Map<string, Expectation>();
-  readonly watched: Watched[] = [];
-  /** Ends that clients were told of. */
-  readonly told: { readonly taskId: string; readonly state: string }[] = [];
+  readonly watched: WatchedStream[] = [];
+  /** Terminal states that clients received. */
+  readonly terminalStates: { readonly taskId: string; readonly state: string }[] = [];
   readonly violations: string[] = [];
 
   expect(taskId: string, text: string): Expectation {
-    const known = this.tasks.get(taskId);
-    if (known !== undefined) return known;
+    const existing = this.tasks.get(taskId);
+    if (existing !== undefined) return existing;
     const expectation = { texts: [text], mayBeCanceled: false, mayWait: false };
     this.tasks.set(taskId, expectation);
     return expectation;
   }
 }
 
-export const isOver = (state: string): boolean =>
-  ['COMPLETED', 'FAILED', 'CANCELED', 'REJECTED'].some((end) => state === `TASK_STATE_${end}`);
+/** Returns whether a v1.0 state is terminal. */
+export const isTerminalState = (state: string): boolean =>
+  ['COMPLETED', 'FAILED', 'CANCELED', 'REJECTED'].some((terminal) => state === `TASK_STATE_${terminal}`);

@@ -3,35 +3,35 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '@app/domain';
 import type { WireTask } from '../../support/clients/rpc.js';
 import type { Frame, TaskStream } from '../../support/clients/task-stream.js';
-import { CarefulClient, GaveUp, PATIENCE_MS, UNSUPPORTED_OPERATION } from './careful-client.js';
-import type { Fleet } from '../fleet/fleet.js';
-import { isOver, type Journal, type SentMessage, type Watched } from './journal.js';
+import { RetryingClient, NoResponse, RECOVERY_TIMEOUT_MS, UNSUPPORTED_OPERATION } from './retrying-client.js';
+import { API_WORKER_AGENT, type Fleet } from '../fleet/fleet.js';
+import { isTerminalState, type Journal, type SentMessage, type WatchedStream } from './journal.js';
 import type { Random } from './random.js';
 
 const CLIENTS = 14;
-const SILENCE_MS = 8_000;
+const IDLE_TIMEOUT_MS = 8_000;
 
-/** Code of A2A that a race with the end of a task may rightly bring. */
+/** The A2A error code of a cancel that lost the race against the end of the task. */
 const TASK_NOT_CANCELABLE = -32002;
 
-/** Paths of the agents, in turn: the default one is run by processes of Acta, the other by remote workers. */
-const AGENTS = ['/agents/afar', '', ''];
-/** One piece of work in so many has a webhook. */
-const WEBHOOK_EACH = 4;
-/** As many addresses, of the one webhook. */
+/** Paths of the agents, used in turn. Processes of Acta run the default one, API workers the other. */
+const AGENTS = [`/agents/${API_WORKER_AGENT}`, '', ''];
+/** Every nth message sets a webhook. */
+const WEBHOOK_EVERY = 4;
+/** The number of paths of the webhook. */
 const WEBHOOK_PATHS = 4;
 
-/** What is asked of an agent. */
+/** One request to an agent. */
 interface Work {
   readonly text: string;
-  /** Path of the agent. */
-  readonly at: string;
+  /** The URL path of the agent; empty for the default agent. */
+  readonly agentPath: string;
   readonly webhook: boolean;
 }
 
-/** Clients that use the public API as careful clients do: whatever gets no answer is sent again, under the same id. */
+/** Concurrent clients of the public API. They repeat every request without a response, with the same message id. */
 export class Load {
-  private readonly client: CarefulClient;
+  private readonly client: RetryingClient;
   private readonly webhookUrl: string;
   private count = 0;
 
@@ -40,25 +40,27 @@ export class Load {
     private readonly journal: Journal,
     private readonly random: Random,
   ) {
-    this.client = new CarefulClient(fleet, (what) => this.violation(what));
+    this.client = new RetryingClient(fleet, (problem) => this.violation(problem));
     this.webhookUrl = fleet.webhook.url!;
   }
 
-  /** Runs until `over`, and lets every client end what it has begun. */
-  async run(over: Promise<unknown>): Promise<void> {
-    let going = true;
+  /** Runs until `faultsEnded` resolves, and then lets every client finish its scenario. */
+  async run(faultsEnded: Promise<unknown>): Promise<void> {
+    let isRunning = true;
     const stop = () => {
-      going = false;
-      this.client.allIsWell();
+      isRunning = false;
+      this.client.startDeadline();
     };
-    void over.then(stop, stop);
+    void faultsEnded.then(stop, stop);
     const client = async (random: Random) => {
-      while (going) {
+      while (isRunning) {
         try {
-          await this.something(random);
+          await this.runScenario(random);
         } catch (error) {
-          if (!(error instanceof GaveUp)) throw error;
-          this.violation(`a client was still without an answer ${PATIENCE_MS / 1_000} s after all was well again`);
+          if (!(error instanceof NoResponse)) throw error;
+          this.violation(
+            `a client got no response within ${RECOVERY_TIMEOUT_MS / 1_000} s after the end of all faults`,
+          );
         }
         await delay(random.between(0, 60));
       }
@@ -66,48 +68,52 @@ export class Load {
     await Promise.all(Array.from({ length: CLIENTS }, () => client(this.random.fork())));
   }
 
-  private something(random: Random): Promise<unknown> {
-    const how = random.pick(['', ' sleep 200ms', ' chunks 6 every 25ms', ' sleep 50ms chunks 12 every 60ms']);
+  private runScenario(random: Random): Promise<unknown> {
+    const timing = random.pick(['', ' sleep 200ms', ' chunks 6 every 25ms', ' sleep 50ms chunks 12 every 60ms']);
     const nth = this.count++;
-    const work = { text: `no ${nth}${how}`, at: AGENTS[nth % AGENTS.length]!, webhook: nth % WEBHOOK_EACH === 0 };
-    const does: (() => Promise<unknown>)[] = [
+    const work = {
+      text: `message ${nth}${timing}`,
+      agentPath: AGENTS[nth % AGENTS.length]!,
+      webhook: nth % WEBHOOK_EVERY === 0,
+    };
+    const scenarios: (() => Promise<unknown>)[] = [
       () => this.send(work, random),
       () => this.send(work, random),
       () => this.send(work, random, { immediately: true }),
       () => this.sendTwice(work, random),
       () => this.cancel(work, random),
-      () => this.converse(work, random),
-      () => this.join(work, random),
+      () => this.multiTurn(work, random),
+      () => this.sendWhileRunning(work, random),
       () => this.watch(work, random),
       () => this.sendStreaming(work, random),
     ];
-    return random.pick(does)();
+    return random.pick(scenarios)();
   }
 
-  /** One message, until it is acknowledged. */
+  /** Sends one message until it is acknowledged. Returns null when the task had already ended. */
   private async send(
     work: Work,
     random: Random,
     { immediately = false, taskId }: { immediately?: boolean; taskId?: string } = {},
-    sent = this.note(work, taskId),
+    sent = this.recordSent(work, taskId),
   ): Promise<WireTask | null> {
     const message = messageOf(sent, taskId);
     const configuration = { returnImmediately: immediately, ...this.webhookOf(work) };
-    const asked = { right: [UNSUPPORTED_OPERATION], at: work.at };
-    const { body } = await this.client.ask(random, 'SendMessage', { message, configuration }, asked);
+    const options = { expectedErrors: [UNSUPPORTED_OPERATION], agentPath: work.agentPath };
+    const { body } = await this.client.call(random, 'SendMessage', { message, configuration }, options);
     if (body.result === undefined) return null;
     const { task } = body.result as unknown as { task: WireTask };
     this.acknowledge(sent, task);
     return task;
   }
 
-  /** The same message twice, as a client does that had no answer in time. */
+  /** Sends the same message twice concurrently and once more, like a client after a timeout. */
   private async sendTwice(work: Work, random: Random): Promise<void> {
-    const sent = this.note(work);
+    const sent = this.recordSent(work);
     const twice = [this.send(work, random, {}, sent), this.send(work, random.fork(), {}, sent)];
-    const answers = await Promise.allSettled(twice);
-    const broken = answers.find((answer) => answer.status === 'rejected');
-    if (broken !== undefined) throw broken.reason as Error;
+    const results = await Promise.allSettled(twice);
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason as Error;
     await this.send(work, random, {}, sent);
   }
 
@@ -116,18 +122,23 @@ export class Load {
     const task = (await this.send(slow, random, { immediately: true }))!;
     this.journal.expect(task.id, slow.text).mayBeCanceled = true;
     await delay(random.between(0, 600));
-    const { body } = await this.client.ask(random, 'CancelTask', { id: task.id }, { right: [TASK_NOT_CANCELABLE] });
-    if (body.result !== undefined) this.tell(body.result as unknown as WireTask);
+    const { body } = await this.client.call(
+      random,
+      'CancelTask',
+      { id: task.id },
+      { expectedErrors: [TASK_NOT_CANCELABLE] },
+    );
+    if (body.result !== undefined) this.recordTerminalState(body.result as unknown as WireTask);
   }
 
-  /** A task that asks back, up to three times; some are never answered. */
-  private async converse(work: Work, random: Random): Promise<void> {
-    const asks = { ...work, text: `ask ${work.text}` };
-    const { id: taskId } = (await this.send(asks, random))!;
-    const expected = this.journal.expect(taskId, asks.text);
+  /** Lets a task require input up to three times. Some tasks get no further message. */
+  private async multiTurn(work: Work, random: Random): Promise<void> {
+    const question = { ...work, text: `ask ${work.text}` };
+    const { id: taskId } = (await this.send(question, random))!;
+    const expected = this.journal.expect(taskId, question.text);
     expected.mayWait = true;
-    for (let again = random.between(0, 2); again > 0; again -= 1) {
-      await this.send({ ...asks, text: `${asks.text} again ${again}` }, random, { taskId });
+    for (let turn = random.between(0, 2); turn > 0; turn -= 1) {
+      await this.send({ ...question, text: `${question.text} again ${turn}` }, random, { taskId });
     }
     if (random.chance(0.2)) return;
     expected.texts.push(work.text);
@@ -135,8 +146,8 @@ export class Load {
     expected.mayWait = false;
   }
 
-  /** A message that comes while the agent works, or just after. */
-  private async join(work: Work, random: Random): Promise<void> {
+  /** Sends a second message while the agent works, or shortly after. */
+  private async sendWhileRunning(work: Work, random: Random): Promise<void> {
     const slow = { ...work, text: `${work.text} sleep 300ms` };
     const task = (await this.send(slow, random, { immediately: true }))!;
     await delay(random.between(0, 500));
@@ -147,78 +158,80 @@ export class Load {
 
   private async watch(work: Work, random: Random): Promise<void> {
     const task = (await this.send(work, random, { immediately: true }))!;
-    await this.follow(this.watching(task.id), random);
+    await this.follow(this.startWatching(task.id), random);
   }
 
   private async sendStreaming(work: Work, random: Random): Promise<void> {
-    const sent = this.note(work);
+    const sent = this.recordSent(work);
     const params = { message: messageOf(sent), configuration: this.webhookOf(work) };
     for (;;) {
-      this.client.requirePatience();
-      const stream = await this.client.open(random, 'SendStreamingMessage', params, { at: work.at });
+      this.client.checkDeadline();
+      const stream = await this.client.open(random, 'SendStreamingMessage', params, { agentPath: work.agentPath });
       if (stream === null) continue;
-      const first = await nextOf(stream).catch(() => null);
+      const first = await nextFrame(stream).catch(() => null);
       const task = first?.result.task;
       if (first === null || task === undefined) {
         stream.close();
         continue;
       }
       this.acknowledge(sent, task);
-      const watched = this.watching(task.id);
+      const watched = this.startWatching(task.id);
       watched.from = first.id;
-      watched.ended = isOver(task.status.state);
+      watched.ended = isTerminalState(task.status.state);
       await this.read(stream, watched);
       await this.follow(watched, random);
       return;
     }
   }
 
-  /** Follows a task to its end, over as many connections as that takes. */
-  private async follow(watched: Watched, random: Random): Promise<void> {
+  /** Follows a task to its end, over as many connections as necessary. */
+  private async follow(watched: WatchedStream, random: Random): Promise<void> {
     const { taskId } = watched;
     while (!watched.ended) {
-      this.client.requirePatience();
+      this.client.checkDeadline();
       const last = watched.ids.at(-1) ?? watched.from;
       const resume = last === 0 ? {} : { lastEventId: last };
       const stream = await this.client.open(random, 'SubscribeToTask', { id: taskId }, resume);
-      // Refused: it ended, and what came before its end has been seen or was never asked for.
+      // A subscription without a last event id is rejected after the end of the task; one with an earlier id is not.
       if (stream === 'ended') {
-        if (last > 0) this.violation(`the stream of ${taskId} was refused after ${last}, before its end`);
+        if (last > 0)
+          this.violation(`the subscription to ${taskId} after ${last} was rejected, before the end of its stream`);
         return;
       }
       if (stream === null) continue;
-      const first = await nextOf(stream).catch(() => null);
+      const first = await nextFrame(stream).catch(() => null);
       if (first === null) continue;
-      if (first.result.task === undefined) this.violation(`the stream of ${taskId} starts with no snapshot`);
-      if (last > 0 && first.id !== last) this.violation(`resumed ${taskId} after ${last} and got ${first.id}`);
+      if (first.result.task === undefined) this.violation(`the stream of ${taskId} does not start with a snapshot`);
+      if (last > 0 && first.id !== last)
+        this.violation(`the stream of ${taskId} was resumed after ${last} and started at ${first.id}`);
       if (last === 0) watched.from = first.id;
       await this.read(stream, watched);
     }
   }
 
-  private async read(stream: TaskStream, watched: Watched): Promise<void> {
+  private async read(stream: TaskStream, watched: WatchedStream): Promise<void> {
     try {
       for (;;) {
-        const frame = await nextOf(stream);
+        const frame = await nextFrame(stream);
         if (frame === null) return;
         watched.ids.push(frame.id);
         const state = frame.result.statusUpdate?.status.state;
-        if (state !== undefined && isOver(state)) watched.ended = true;
+        if (state !== undefined && isTerminalState(state)) watched.ended = true;
       }
     } catch {
-      // Cut off.
+      // The connection was lost.
     } finally {
       stream.close();
     }
   }
 
-  /** Always the same for the same message, as the message is. */
+  /** Returns the same configuration for each repeat of a message. */
   private webhookOf({ text, webhook }: Work): JsonObject {
     const url = `${this.webhookUrl}/${text.length % WEBHOOK_PATHS}`;
     return webhook ? { taskPushNotificationConfig: { url } } : {};
   }
 
-  private note({ text, webhook }: Work, taskId?: string): SentMessage {
+  private recordSent({ text, webhook }: Work, taskId?: string): SentMessage {
     const sent = { messageId: randomUUID(), text, webhook, taskId: taskId ?? null, acknowledged: false };
     this.journal.sent.push(sent);
     return sent;
@@ -226,33 +239,33 @@ export class Load {
 
   private acknowledge(sent: SentMessage, task: WireTask): void {
     if (sent.taskId !== null && sent.taskId !== task.id) {
-      this.violation(`message ${sent.messageId} is in the tasks ${sent.taskId} and ${task.id}`);
+      this.violation(`message ${sent.messageId} was acknowledged with the tasks ${sent.taskId} and ${task.id}`);
     }
     sent.taskId = task.id;
     sent.acknowledged = true;
     this.journal.expect(task.id, sent.text);
-    this.tell(task);
+    this.recordTerminalState(task);
   }
 
-  private tell({ id, status }: WireTask): void {
-    if (isOver(status.state)) this.journal.told.push({ taskId: id, state: status.state });
+  private recordTerminalState({ id, status }: WireTask): void {
+    if (isTerminalState(status.state)) this.journal.terminalStates.push({ taskId: id, state: status.state });
   }
 
-  private watching(taskId: string): Watched {
+  private startWatching(taskId: string): WatchedStream {
     const watched = { taskId, from: 0, ids: [], ended: false };
     this.journal.watched.push(watched);
     return watched;
   }
 
-  private violation(what: string): void {
-    this.journal.violations.push(what);
+  private violation(problem: string): void {
+    this.journal.violations.push(problem);
   }
 }
 
-/** The next frame. A server that was stopped says nothing and does not hang up: the client does, after a while. */
-function nextOf(stream: TaskStream): Promise<Frame | null> {
-  const silence = setTimeout(() => stream.close(), SILENCE_MS);
-  return stream.next().finally(() => clearTimeout(silence));
+/** Returns the next frame. A paused server neither sends nor closes, so the client closes the stream after a timeout. */
+function nextFrame(stream: TaskStream): Promise<Frame | null> {
+  const timeout = setTimeout(() => stream.close(), IDLE_TIMEOUT_MS);
+  return stream.next().finally(() => clearTimeout(timeout));
 }
 
 const messageOf = ({ messageId, text }: SentMessage, taskId?: string): JsonObject => ({

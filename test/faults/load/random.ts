@@ -1,8 +1,8 @@
-/** Random numbers that a seed decides (mulberry32), so that a storm can be asked for again. */
+/** A seeded random number generator (mulberry32), so that a storm can be repeated. */
 export class Random {
   constructor(private state: number) {}
 
-  /** At least 0, below 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
@@ -10,9 +10,9 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number; both ends are possible. */
-  between(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
+  /** Returns an integer between two bounds, inclusive. */
+  between(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
   }
 
   chance(probability: number): boolean {
@@ -23,7 +23,7 @@ export class Random {
     return items[this.between(0, items.length - 1)]!;
   }
 
-  /** Another sequence, which does not depend on how far this one goes on. */
+  /** Returns a generator whose sequence does not depend on later calls of this one. */
   fork(): Random {
     return new Random(this.between(0, 2 ** 31));
   }

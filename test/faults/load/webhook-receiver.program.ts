@@ -1,25 +1,26 @@
 import { WebhookReceiver, stateIn } from '../../support/clients/webhook-receiver.js';
 import { Random } from './random.js';
 
-/** What a webhook was told, whatever it answered. */
+/** A webhook that this program received, whatever its response was. */
 export interface WebhookReport {
-  /** Name of the delivery: the same when it is repeated. */
+  /** The id of the delivery, which is the same for each attempt. */
   readonly delivery: string;
   /** Absent for an artifact. */
   readonly state?: string;
 }
 
-const REFUSED = 0.03;
+/** Probabilities of a 503 before, and of a 500 after the webhook is reported. */
+const REJECTED = 0.03;
 const LOST = 0.03;
 
-// Said before it is answered: what was taken is known, also when this process ends before the answer is out.
+// The report is printed before the response is sent, so that it exists even if this process is killed in between.
 const random = new Random(process.pid);
-const hook = await WebhookReceiver.start((push) => {
-  if (random.chance(REFUSED)) return 503;
-  const delivery = String(push.headers['x-acta-delivery']);
-  console.log(JSON.stringify({ delivery, state: stateIn(push) } satisfies WebhookReport));
-  // As good as an answer that got lost: it must be told again.
+const receiver = await WebhookReceiver.start((webhook) => {
+  if (random.chance(REJECTED)) return 503;
+  const delivery = String(webhook.headers['x-acta-delivery']);
+  console.log(JSON.stringify({ delivery, state: stateIn(webhook) } satisfies WebhookReport));
+  // Equivalent to a lost response: the delivery must be repeated.
   return random.chance(LOST) ? 500 : 200;
 }, Number(process.env['PORT']));
 process.once('SIGTERM', () => process.exit(0));
-console.log(`a webhook listens on ${hook.urlOf('')}`);
+console.log(`the webhook listens on ${receiver.urlOf('')}`);

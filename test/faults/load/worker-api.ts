@@ -1,40 +1,40 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '@app/domain';
-import { http, type HttpAnswer } from '../../support/clients/rpc.js';
+import { http, type HttpResponse } from '../../support/clients/rpc.js';
 
-const REQUEST_MS = 3_000;
+const REQUEST_TIMEOUT_MS = 3_000;
 const RETRY_MS = 50;
 
-/** The run is someone else's by now, or over. */
-export class Lost extends Error {}
+/** Thrown when the run has ended or belongs to a different worker. */
+export class RunLost extends Error {}
 
-/** Calls of a remote worker. Whatever gets no answer is asked again, as it was. */
+/** A client of the HTTP worker API. It repeats every request without a response unchanged. */
 export class WorkerApi {
   constructor(
     private readonly url: string,
     private readonly token: string,
-    private readonly violation: (what: string) => void,
+    private readonly violation: (problem: string) => void,
   ) {}
 
-  /** Throws Lost when the run is no longer this worker's, and the reason of `stop`. `waitMs`: how long it may rightly take. */
+  /** Throws RunLost when the run no longer belongs to this worker, and the reason of `stop`. The server may take `waitMs`. */
   async post<T>(path: string, body: JsonObject, stop?: AbortSignal, waitMs = 0): Promise<T> {
     for (;;) {
       stop?.throwIfAborted();
-      const late = AbortSignal.timeout(waitMs + REQUEST_MS);
-      const signal = stop === undefined ? late : AbortSignal.any([late, stop]);
+      const timeout = AbortSignal.timeout(waitMs + REQUEST_TIMEOUT_MS);
+      const signal = stop === undefined ? timeout : AbortSignal.any([timeout, stop]);
       const options = { body: JSON.stringify(body), signal };
-      const answer = await http('POST', `${this.url}/api/${path}`, this.token, options).catch(() => null);
-      if (answer?.status === 200) return JSON.parse(answer.text) as T;
-      if (answer?.status === 409) throw new Lost(answer.text);
-      if (answer !== null) this.requireRight(path, answer);
+      const response = await http('POST', `${this.url}/api/${path}`, this.token, options).catch(() => null);
+      if (response?.status === 200) return JSON.parse(response.text) as T;
+      if (response?.status === 409) throw new RunLost(response.text);
+      if (response !== null) this.checkError(path, response);
       await delay(RETRY_MS, undefined, { signal: stop });
     }
   }
 
-  private requireRight(path: string, { status, headers, text }: HttpAnswer): void {
-    if (status !== 503) this.violation(`a remote worker was answered ${status} ${text} at ${path}`);
+  private checkError(path: string, { status, headers, text }: HttpResponse): void {
+    if (status !== 503) this.violation(`${path} returned ${status} ${text} to an API worker`);
     else if (!headers.has('retry-after')) {
-      this.violation(`a remote worker was answered with 503 without Retry-After at ${path}`);
+      this.violation(`${path} returned 503 without Retry-After to an API worker`);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Lets Node run this repository's TypeScript as it stands: `node --import ./test/faults/typescript.mjs program.ts`.
+// Lets Node run the TypeScript of this repository: `node --import ./test/faults/typescript-loader.mjs program.ts`.
 import { readFile } from 'node:fs/promises';
 import { register } from 'node:module';
 import { fileURLToPath } from 'node:url';

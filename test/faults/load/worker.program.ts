@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '@app/domain';
-import { Lost, WorkerApi } from './worker-api.js';
+import { RunLost, WorkerApi } from './worker-api.js';
 import storm from '../agents/storm.agent.mjs';
 
-/** What a remote worker says of itself: what was wrong, or what it was told of something that a run said. */
-export type RemoteReport = { readonly violation: string } | Answered;
+/** A line that this program prints: a violation, or the response to a write of a run. */
+export type WorkerReport = { readonly violation: string } | WriteReport;
 
-export interface Answered {
+export interface WriteReport {
   readonly taskId: string;
   readonly runId: string;
   readonly seq: number;
-  readonly as: 'recorded' | 'refused';
+  readonly outcome: 'recorded' | 'rejected';
 }
 
-interface Claimed {
+interface ClaimedRun {
   readonly runId: string;
   readonly taskId: string;
   readonly leaseGeneration: number;
@@ -23,7 +23,7 @@ interface Claimed {
   readonly message: { readonly parts: readonly { readonly text: string }[] };
 }
 
-interface Heard {
+interface WriteResponse {
   readonly cancelRequested: boolean;
   readonly messages: readonly { readonly version: number }[];
 }
@@ -31,35 +31,35 @@ interface Heard {
 const SLOTS = 6;
 const WAIT_MS = 2_000;
 
-const report = (said: RemoteReport) => console.log(JSON.stringify(said));
+const print = (report: WorkerReport) => console.log(JSON.stringify(report));
 const api = new WorkerApi(process.env['SERVER_URL']!, process.env['WORKER_TOKEN']!, (violation) =>
-  report({ violation }),
+  print({ violation }),
 );
 
-/** One run, for as long as this worker holds it. */
+/** One run, while this worker holds its lease. */
 class Run {
   private readonly lost = new AbortController();
   private readonly canceled = new AbortController();
   private seq = 0;
   private readThrough: number;
 
-  constructor(private readonly claimed: Claimed) {
+  constructor(private readonly claimed: ClaimedRun) {
     this.readThrough = claimed.version;
   }
 
   async perform(): Promise<void> {
-    const beating = this.beat();
+    const heartbeats = this.sendHeartbeats();
     try {
       await this.finish(await this.work());
     } catch (error) {
       if (!this.lost.signal.aborted) throw error;
     } finally {
       this.lost.abort();
-      await beating;
+      await heartbeats;
     }
   }
 
-  /** The agent, with the same words as in a process of Acta. */
+  /** Runs the same agent code as a process of Acta. */
   private async work(): Promise<JsonObject> {
     const started = new Set<string>();
     let outcome: JsonObject = { type: 'complete' };
@@ -92,20 +92,20 @@ class Run {
     return this.write('finish', { outcome });
   }
 
-  private async write(what: 'publish' | 'finish', body: JsonObject): Promise<void> {
+  private async write(operation: 'publish' | 'finish', body: JsonObject): Promise<void> {
     this.seq += 1;
     const { taskId, runId } = this.claimed;
-    const said = { taskId, runId, seq: this.seq };
+    const write = { taskId, runId, seq: this.seq };
     try {
-      await this.post(what, { ...body, seq: this.seq });
-      report({ ...said, as: 'recorded' });
+      await this.post(operation, { ...body, seq: this.seq });
+      print({ ...write, outcome: 'recorded' });
     } catch (error) {
-      if (error instanceof Lost) report({ ...said, as: 'refused' });
+      if (error instanceof RunLost) print({ ...write, outcome: 'rejected' });
       throw error;
     }
   }
 
-  private async beat(): Promise<void> {
+  private async sendHeartbeats(): Promise<void> {
     const { signal } = this.lost;
     try {
       for (;;) {
@@ -117,26 +117,31 @@ class Run {
     }
   }
 
-  private async post(what: string, body: JsonObject): Promise<void> {
+  private async post(operation: string, body: JsonObject): Promise<void> {
     const { runId, leaseGeneration, dispatcherGeneration } = this.claimed;
-    const full = { leaseGeneration, dispatcherGeneration, readThrough: this.readThrough, ...body };
+    const request = { leaseGeneration, dispatcherGeneration, readThrough: this.readThrough, ...body };
     try {
-      const heard = await api.post<Heard>(`runs/${runId}/${what}`, full, this.lost.signal);
-      if (heard.cancelRequested) this.canceled.abort();
-      this.readThrough = Math.max(this.readThrough, ...heard.messages.map(({ version }) => version));
+      const response = await api.post<WriteResponse>(`runs/${runId}/${operation}`, request, this.lost.signal);
+      if (response.cancelRequested) this.canceled.abort();
+      this.readThrough = Math.max(this.readThrough, ...response.messages.map(({ version }) => version));
     } catch (error) {
-      if (error instanceof Lost) this.lost.abort();
+      if (error instanceof RunLost) this.lost.abort();
       throw error;
     }
   }
 }
 
 process.once('SIGTERM', () => process.exit(0));
-console.log('a remote worker asks for work');
+console.log('the worker claims runs');
 const active = new Set<Promise<void>>();
 for (;;) {
   const limit = SLOTS - active.size;
-  const { runs } = await api.post<{ runs: Claimed[] }>('workers/claim', { limit, waitMs: WAIT_MS }, undefined, WAIT_MS);
+  const { runs } = await api.post<{ runs: ClaimedRun[] }>(
+    'workers/claim',
+    { limit, waitMs: WAIT_MS },
+    undefined,
+    WAIT_MS,
+  );
   for (const claimed of runs) {
     const work = new Run(claimed).perform().finally(() => active.delete(work));
     active.add(work);
