@@ -11,14 +11,14 @@ import { targetsOf } from './targets.mjs';
 import { compare } from './phases/throughput.mjs';
 
 const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latency] [--recovery]
-  --quick  shorter phases, for a first look
-  --json   the results as JSON; progress goes to stderr
-  --list     only ListTasks among few and many tasks, with its plans
-  --streams  only a thousand open streams
-  --latency  only starts and tokens across processes
-  --recovery only what becomes of the runs of a worker that is killed, and of one that is stopped
-BENCH_DATABASE_URL is a Postgres to use in place of the embedded one; the bench makes databases of its own on it.
-It ends with 1 when a target is missed, and names it.`;
+  --quick     shorter phases
+  --json      print the results as JSON; progress goes to stderr
+  --list      only ListTasks with 1,000 and 100,000 tasks, with the query plans
+  --streams   only 1,000 open streams
+  --latency   only the latency of starts and tokens between processes
+  --recovery  only the recovery of the runs of a killed and of a stopped worker
+Without a phase, all phases run. BENCH_DATABASE_URL selects a Postgres instead of the embedded one; the bench creates and
+drops its own databases there. Exits with code 1 if a target is missed, and names the target.`;
 
 const { values: flags } = parseArgs({
   options: Object.fromEntries(
@@ -30,12 +30,12 @@ if (flags.help) {
   process.exit();
 }
 const chosen = ['list', 'streams', 'latency', 'recovery'].filter((phase) => flags[phase]);
-/** Without a choice, everything. */
-const wants = (/** @type {string} */ phase) => chosen.length === 0 || chosen.includes(phase);
+/** Without a chosen phase, every phase runs. */
+const runs = (/** @type {string} */ phase) => chosen.length === 0 || chosen.includes(phase);
 const log = (/** @type {string} */ line) => (flags.json ? console.error(line) : console.log(line));
 
 const postgres = await openPostgres();
-// The embedded Postgres outlives whoever started it.
+// The embedded Postgres otherwise outlives this process.
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => postgres.close().finally(() => process.exit(130)));
 }
@@ -43,28 +43,28 @@ log(`${postgres.about}; Node ${process.version}`);
 /** @type {Record<string, any>} */
 const results = { postgres: postgres.about, node: process.version };
 try {
-  if (wants('throughput')) {
+  if (runs('throughput')) {
     results.statements = await countStatements(await postgres.database('statements'));
     const rounds = flags.quick ? { rounds: 2, forMs: 3_000 } : { rounds: 5, forMs: 5_000 };
     results.throughput = await compare(postgres, rounds, log);
     log('memory under load');
     results.memory = await watchMemory(postgres, { forMs: flags.quick ? 20_000 : 60_000 });
   }
-  if (wants('latency')) {
-    log('starts and tokens across processes');
+  if (runs('latency')) {
+    log('latency of starts and tokens between processes');
     results.starts = await measureStarts(postgres, { sends: flags.quick ? 250 : 1_000 });
     results.tokens = await measureTokens(postgres);
   }
-  if (wants('recovery')) {
-    log('runs of lost workers');
+  if (runs('recovery')) {
+    log('recovery of the runs of lost workers');
     results.recovery = await measureRecovery(postgres);
   }
-  if (wants('streams')) {
+  if (runs('streams')) {
     log('open streams');
     results.streams = await measureStreams(postgres, { streams: flags.quick ? 200 : 1_000 });
   }
-  if (wants('list')) {
-    log('lists of few and of many tasks');
+  if (runs('list')) {
+    log('ListTasks with few and with many tasks');
     results.lists = await measureLists(postgres);
   }
 } finally {
@@ -74,5 +74,5 @@ try {
 results.targets = targetsOf(results);
 console.log(flags.json ? JSON.stringify(results, null, 2) : describe(results));
 const missed = results.targets.filter((/** @type {{ met: boolean }} */ target) => !target.met);
-for (const { name, measured } of missed) console.error(`missed: ${name} (${measured})`);
+for (const { name, measured } of missed) console.error(`missed target: ${name} (measured ${measured})`);
 process.exitCode = missed.length === 0 ? 0 : 1;

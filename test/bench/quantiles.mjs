@@ -1,8 +1,9 @@
-/** p50, p95 and p99 of some latencies, in milliseconds. */
+/** Returns the p50, p95 and p99 of the values, in the unit of the values. */
 export function quantiles(/** @type {number[]} */ values) {
   const sorted = Float64Array.from(values).sort();
-  const at = (/** @type {number} */ q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+  const quantile = (/** @type {number} */ q) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? NaN;
+  return { p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) };
 }
 
 export function median(/** @type {number[]} */ values) {

@@ -2,7 +2,7 @@ const ms = (/** @type {number | null} */ value) => (value === null ? '-' : value
 const seconds = (/** @type {number} */ value) => `${(value / 1000).toFixed(2)} s`;
 const mib = (/** @type {number} */ bytes) => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
 
-/** The results for a person. */
+/** Formats the results as text. */
 export function describe(
   /** @type {Record<string, any>} */ {
     throughput,
@@ -43,20 +43,20 @@ function describeThroughput(/** @type {any} */ { raw, sdk, acta, actaToSdk, acta
   );
   return [
     'Blocking sends on 16 connections: medians of the rounds, in milliseconds',
-    table(['', 'per second', 'p50', 'p95', 'p99', 'server CPU each', 'Postgres CPU each'], rows),
-    `  Acta to SDK ${actaToSdk.toFixed(2)}, to raw inserts ${actaToRaw.toFixed(3)}; p99 to p50 ${p99ToP50.toFixed(1)}`,
+    table(['', 'per second', 'p50', 'p95', 'p99', 'server CPU per send', 'Postgres CPU per send'], rows),
+    `  Ratio of Acta to the SDK ${actaToSdk.toFixed(2)}, to raw inserts ${actaToRaw.toFixed(3)}; p99 to p50 ${p99ToP50.toFixed(1)}`,
     `  After ANALYZE: official SDK ${analyzed.sdk.perSecond.toFixed(0)}/s, Acta ${analyzed.acta.perSecond.toFixed(0)}/s, ratio ` +
       (analyzed.acta.perSecond / analyzed.sdk.perSecond).toFixed(2),
   ].join('\n');
 }
 
-const describeMemory = (/** @type {any} */ { before, after10s, afterAll, seconds, ratio, answered }) =>
-  `Resident memory of a fresh server under load (${answered} tasks)\n  ${mib(before)} before, ${mib(after10s)} after 10 s, ` +
+const describeMemory = (/** @type {any} */ { before, after10s, afterAll, seconds, ratio, responses }) =>
+  `Resident memory of a new server under load (${responses} tasks)\n  ${mib(before)} before, ${mib(after10s)} after 10 s, ` +
   `${mib(afterAll)} after ${seconds} s: ${(ratio * 100).toFixed(0)} %`;
 
 const describeStatements = (/** @type {{ command: string, roundTrips: number, names: string[] }[]} */ statements) =>
   [
-    'Round trips to Postgres of each command, and the statements that they carry',
+    'Round trips to Postgres per command, and their statements',
     table(
       ['', 'round trips', 'statements'],
       statements.map(({ command, roundTrips, names }) => [command, String(roundTrips), names.join(', ')]),
@@ -65,24 +65,27 @@ const describeStatements = (/** @type {{ command: string, roundTrips: number, na
 
 const describeLatency = (/** @type {any} */ starts, /** @type {any} */ tokens) =>
   [
-    'Across processes, in milliseconds',
+    'Between processes, in milliseconds',
     table(
       ['', 'p50', 'p95', 'p99'],
       [
-        [`from accepted to run(ctx), ${starts.sends} sends at 50/s`, ...[starts.p50, starts.p95, starts.p99].map(ms)],
-        ['first token, said to read', ...[tokens.first.p50, tokens.first.p95, tokens.first.p99].map(ms)],
-        ['later tokens, 10 streams of 50/s', ...[tokens.later.p50, tokens.later.p95, tokens.later.p99].map(ms)],
+        [
+          `acceptance to run(ctx), ${starts.sends} sends, 50 per second`,
+          ...[starts.p50, starts.p95, starts.p99].map(ms),
+        ],
+        ['first token, written to read', ...[tokens.first.p50, tokens.first.p95, tokens.first.p99].map(ms)],
+        ['later tokens, 10 streams, 50 per second', ...[tokens.later.p50, tokens.later.p95, tokens.later.p99].map(ms)],
       ],
     ),
   ].join('\n');
 
-const describeRecovery = (/** @type {any} */ { runs, takenOver, handedBack, startedAgain }) =>
-  `${runs} runs of a worker, default settings, the slowest of them\n  killed: started elsewhere after ${seconds(takenOver)}; ` +
-  `told to stop: handed back after ${seconds(handedBack)}, started elsewhere after ${seconds(startedAgain)}`;
+const describeRecovery = (/** @type {any} */ { runs, restartedAfterKill, released, restartedAfterStop }) =>
+  `Slowest of ${runs} runs of a worker, default settings\n  kill -9: restarted after ${seconds(restartedAfterKill)}; ` +
+  `SIGTERM: released after ${seconds(released)}, restarted after ${seconds(restartedAfterStop)}`;
 
 const describeStreams = (/** @type {any} */ { streams, complete, events, peakBytes, p50, p95, p99 }) =>
-  `${streams} open streams, ten events each at one a second\n  ${complete} complete and in order, ${events} events; ` +
-  `append to read p50 ${ms(p50)}, p95 ${ms(p95)}, p99 ${ms(p99)} ms; server at most ${mib(peakBytes)} resident`;
+  `${streams} open streams, 10 events each, 1 per second\n  ${complete} complete and in order, ${events} events; ` +
+  `append to read: p50 ${ms(p50)}, p95 ${ms(p95)}, p99 ${ms(p99)} ms; resident memory of the server at most ${mib(peakBytes)}`;
 
 const describeLists = (/** @type {any[]} */ lists) =>
   [
@@ -97,7 +100,7 @@ const describeLists = (/** @type {any[]} */ lists) =>
     ...lists.map(({ tasks, plan }) => `  Plan among ${tasks} tasks\n${plan.replace(/^/gm, '    ')}`),
   ].join('\n');
 
-/** The first and the last column to the left, numbers to the right. */
+/** Formats a table. Numbers are aligned to the right, everything else to the left. */
 function table(/** @type {string[]} */ heads, /** @type {string[][]} */ rows) {
   const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column].length)));
   const cell = (/** @type {string} */ text, /** @type {number} */ column) =>

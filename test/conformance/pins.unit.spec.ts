@@ -14,8 +14,8 @@ interface Contract {
 
 const contract = readJson<Contract>('contracts/a2a-contract.json');
 
-describe('the pinned contract', () => {
-  it('names the SDK that the lockfile installs', () => {
+describe('The pinned contract', () => {
+  it('names the SDK version that the lockfile installs', () => {
     const { sdk } = contract;
     const { packages } = readJson<{ packages: Record<string, object> }>('package-lock.json');
     const { version, integrity } = sdk;
@@ -24,7 +24,7 @@ describe('the pinned contract', () => {
     expect(devDependencies[sdk.package]).toBe(version);
   });
 
-  it.each(contract.specification)('has the schema of release $release as it was published', ({ schema, sha256 }) => {
+  it.each(contract.specification)('has the unchanged schema of release $release', ({ schema, sha256 }) => {
     expect(
       createHash('sha256')
         .update(read(`contracts/${schema}`))
@@ -32,7 +32,7 @@ describe('the pinned contract', () => {
     ).toBe(sha256);
   });
 
-  it('names the releases of the specification, and a commit of the TCK', () => {
+  it('names the releases of the specification and a commit of the TCK', () => {
     expect(contract.specification.map(({ version, release }) => [version, release])).toEqual([
       ['1.0', 'v1.0.1'],
       ['0.3', 'v0.3.0'],

@@ -1,9 +1,9 @@
-/** An agent for the one requirement that the kit can try only where every client must name an extension. */
+/** An agent with a required extension, for the one test of the TCK that needs it. */
 export default {
   name: 'required-extension',
-  description: 'Answers those that name the extension that the TCK looks for',
+  description: 'Requires the extension that the TCK uses',
   version: '1.0.0',
-  skills: [{ id: 'answer', name: 'Answer', description: 'Answers', tags: ['conformance'] }],
+  skills: [{ id: 'respond', name: 'Respond', description: 'Returns a fixed text', tags: ['conformance'] }],
   extensions: [{ uri: 'urn:a2a:tck:required-extension', required: true }],
   idempotency: 'off',
   run: (ctx) => ctx.complete('Hello from TCK'),

@@ -1,38 +1,39 @@
-// Runs the A2A technology compatibility kit against a server process of its own, and writes the table of results.
+// Runs the A2A technology compatibility kit (TCK) against new server processes and writes the table of results.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { disagreements, merged, outcomesOf, tableOf } from './tck-report.mjs';
+import { compareWithDeviations, merged, outcomesOf, tableOf } from './tck-report.mjs';
 
-const HOW = `usage: A2A_TCK_DIR=path/to/a2a-tck npm run test:tck [-- --update-pin]
+const USAGE = `usage: A2A_TCK_DIR=path/to/a2a-tck npm run test:tck [-- --update-pin]
   A2A_TCK_DIR   a checkout of https://github.com/a2aproject/a2a-tck, branch 1.0-dev
-  PYTHON        a Python 3.11 that has the kit's packages; absent: a virtual environment is made in node_modules/.cache
-  --update-pin  accept the checkout's commit, and pin it in contracts/a2a-contract.json`;
+  PYTHON        a Python 3.11 with the packages of the TCK; absent: a virtual environment in node_modules/.cache
+  --update-pin  accept the commit of the checkout and pin it in contracts/a2a-contract.json`;
 const PACKAGES =
   'pytest pytest-asyncio httpx grpcio protobuf googleapis-common-protos jsonschema pytest-html gherkin-official Jinja2';
 const TRANSPORTS = ['jsonrpc', 'http_json'];
-const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
+const fileOf = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The whole kit against everything; then what it can try only where something is missing, or demanded. */
+/** The complete kit with all capabilities, and then the tests that need a server without capabilities or with a required extension. */
 const RUNS = [
   { name: 'all capabilities', env: {}, args: [] },
   { name: 'no capabilities', env: { ACTA_CAPABILITIES: '' }, args: ['-k', 'not_supported or unsupported_operation'] },
   {
     name: 'a required extension',
-    env: { ACTA_AGENTS: here('required-extension.agent.mjs') },
+    env: { ACTA_AGENTS: fileOf('required-extension.agent.mjs') },
     args: ['-k', 'missing_required_extension'],
   },
 ];
-const PIN = here('../../contracts/a2a-contract.json');
+const PIN = fileOf('../../contracts/a2a-contract.json');
 
 const kit = process.env.A2A_TCK_DIR;
 const options = process.argv.slice(2);
-if (kit === undefined || options.some((option) => option !== '--update-pin')) fail(HOW);
-if (!existsSync(join(kit, 'tests/compatibility'))) fail(`A2A_TCK_DIR: ${kit} is no checkout of the A2A TCK`);
+if (kit === undefined || options.some((option) => option !== '--update-pin')) fail(USAGE);
+if (!existsSync(join(kit, 'tests/compatibility')))
+  fail(`A2A_TCK_DIR: "${kit}" is not a checkout of the A2A TCK; it has no folder tests/compatibility`);
 const commit = requirePinned(kit, options.includes('--update-pin'));
-const python = process.env.PYTHON ?? ownPython();
+const python = process.env.PYTHON ?? installPython();
 
 const scratch = mkdtempSync(join(tmpdir(), 'acta-tck-'));
 try {
@@ -43,12 +44,12 @@ try {
   }
   const outcomes = merged(runs, TRANSPORTS);
   const untested = untestedRequirements();
-  writeFileSync(here('tck-results.md'), tableOf({ commit, outcomes, untested, transports: TRANSPORTS }));
+  writeFileSync(fileOf('tck-results.md'), tableOf({ commit, outcomes, untested, transports: TRANSPORTS }));
   const count = (/** @type {string} */ kind) => outcomes.filter(({ outcome }) => outcome === kind).length;
   console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped: see tck-results.md`);
-  const wrong = disagreements(outcomes, readFileSync(here('deviations.md'), 'utf8'));
-  for (const line of wrong) console.error(line);
-  process.exitCode = wrong.length === 0 ? 0 : 1;
+  const problems = compareWithDeviations(outcomes, readFileSync(fileOf('deviations.md'), 'utf8'));
+  for (const line of problems) console.error(line);
+  process.exitCode = problems.length === 0 ? 0 : 1;
 } catch (error) {
   console.error(`test:tck: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
@@ -56,14 +57,14 @@ try {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** The commit of the checkout, if it is the one that the results are promised for. */
+/** Returns the commit of the checkout. Exits unless it is the pinned commit or the pin is updated. */
 function requirePinned(/** @type {string} */ checkout, /** @type {boolean} */ update) {
   const actual = execFileSync('git', ['-C', checkout, 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
   const contract = JSON.parse(readFileSync(PIN, 'utf8'));
   if (contract.tck.commit === actual) return actual;
   if (!update) {
     fail(
-      `${checkout} is at ${actual}, and the pin is ${contract.tck.commit}: check that out, or add -- --update-pin`,
+      `A2A_TCK_DIR: "${checkout}" is at commit ${actual}, but ${contract.tck.commit} is pinned; check that commit out, or add -- --update-pin`,
       2,
     );
   }
@@ -72,16 +73,16 @@ function requirePinned(/** @type {string} */ checkout, /** @type {boolean} */ up
   return actual;
 }
 
-function ownPython() {
-  const home = here('../../node_modules/.cache/a2a-tck-python');
-  const own = join(home, 'bin/python');
-  if (existsSync(join(home, 'ready'))) return own;
-  console.log('making a Python environment for the TCK');
+function installPython() {
+  const home = fileOf('../../node_modules/.cache/a2a-tck-python');
+  const executable = join(home, 'bin/python');
+  if (existsSync(join(home, 'ready'))) return executable;
+  console.log('creating a Python environment for the TCK');
   rmSync(home, { recursive: true, force: true });
   execFileSync('python3.11', ['-m', 'venv', home], { stdio: 'inherit' });
-  execFileSync(own, ['-m', 'pip', 'install', '--quiet', ...PACKAGES.split(' ')], { stdio: 'inherit' });
+  execFileSync(executable, ['-m', 'pip', 'install', '--quiet', ...PACKAGES.split(' ')], { stdio: 'inherit' });
   writeFileSync(join(home, 'ready'), '');
-  return own;
+  return executable;
 }
 
 async function runKit(/** @type {string} */ name, /** @type {object} */ env, /** @type {string[]} */ args) {
@@ -89,7 +90,7 @@ async function runKit(/** @type {string} */ name, /** @type {object} */ env, /**
   try {
     const junit = join(scratch, `${name}.xml`);
     const compatibility = join(scratch, name);
-    // The kit's runner writes its reports into the checkout; pytest by itself writes them where it is told.
+    // The runner of the kit writes its reports into the checkout. pytest writes them to the given paths.
     const pytest = `-m pytest tests/compatibility -q --tb=short -p no:cacheprovider --sut-host=${server.url}`.split(
       ' ',
     );
@@ -98,8 +99,10 @@ async function runKit(/** @type {string} */ name, /** @type {object} */ env, /**
       `--junitxml=${junit}`,
       `--compatibility-report=${compatibility}`,
     );
-    const quiet = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
-    await ended(spawn(python, [...pytest, ...args], { cwd: kit, env: quiet, stdio: ['ignore', 'inherit', 'inherit'] }));
+    const pythonEnv = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
+    await ended(
+      spawn(python, [...pytest, ...args], { cwd: kit, env: pythonEnv, stdio: ['ignore', 'inherit', 'inherit'] }),
+    );
     if (!existsSync(junit) || !existsSync(`${compatibility}.json`)) throw new Error('the TCK wrote no report');
     const report = JSON.parse(readFileSync(`${compatibility}.json`, 'utf8'));
     return outcomesOf(readFileSync(junit, 'utf8'), report);
@@ -109,19 +112,19 @@ async function runKit(/** @type {string} */ name, /** @type {object} */ env, /**
   }
 }
 
-/** Requirements that the kit lists and has no test for. */
+/** Returns the requirements that the kit lists without a test. */
 function untestedRequirements() {
   const report = JSON.parse(readFileSync(join(scratch, 'all-capabilities.json'), 'utf8'));
   return Object.keys(report.per_requirement).filter((id) => report.per_requirement[id].status === 'NOT TESTED');
 }
 
 async function startServer(/** @type {object} */ env, /** @type {string} */ dataDir) {
-  const outer = Object.entries(process.env).filter(
+  const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(ACTA_.*|DATABASE_URL|HOST|PORT|LOG_LEVEL)$/.test(name),
   );
-  const child = spawn(process.execPath, [here('../../dist/apps/server/src/main.js')], {
+  const child = spawn(process.execPath, [fileOf('../../dist/apps/server/src/main.js')], {
     env: {
-      ...Object.fromEntries(outer),
+      ...Object.fromEntries(inherited),
       PORT: '0',
       ACTA_DATA_DIR: dataDir,
       ACTA_AUTH: 'none',
@@ -137,10 +140,10 @@ async function startServer(/** @type {object} */ env, /** @type {string} */ data
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text) => {
       output += text;
-      const found = /^Acta listens on (\S+)$/m.exec(output);
-      if (found !== null) resolve(found[1]);
+      const match = /^Acta listens on (\S+)$/m.exec(output);
+      if (match !== null) resolve(match[1]);
     });
-    child.once('exit', (code) => reject(new Error(`the server ended with ${code} before it listened`)));
+    child.once('exit', (code) => reject(new Error(`the server exited with code ${code} before it listened`)));
   });
   return { child, url };
 }
@@ -151,7 +154,7 @@ function ended(/** @type {import('node:child_process').ChildProcess} */ child) {
 }
 
 /** @returns {never} */
-function fail(/** @type {string} */ why) {
-  console.error(why);
+function fail(/** @type {string} */ message) {
+  console.error(message);
   process.exit(2);
 }

@@ -7,7 +7,8 @@
 const BINDINGS = { jsonrpc: 'jsonrpc', http_json: 'http_json', rest: 'http_json', grpc: 'grpc' };
 
 /**
- * What the kit's own reports say of each test: outcomes and reasons from JUnit's, requirements from its compatibility report.
+ * Reads the outcome of each test from the reports of the kit: outcomes and reasons from JUnit, requirements from the compatibility
+ * report.
  *
  * @param {string} junit XML
  * @param {{ per_requirement: Record<string, { test_ids: string[] }> }} compatibility
@@ -28,29 +29,29 @@ export function outcomesOf(junit, compatibility) {
   });
 }
 
-/** An expected failure (how the kit reports an unmet SHOULD or MAY) is a failure here. */
+/** Reads the outcome of one test. The kit reports an unmet SHOULD or MAY as an expected failure, which is a failure here. */
 function verdictOf(/** @type {string} */ body) {
   const element = /<(failure|error|skipped) ([^>]*)>/.exec(body);
   if (element === null) return { outcome: /** @type {const} */ ('passed'), reason: '' };
   const skipped = element[1] === 'skipped' && attribute(element[2], 'type') === 'pytest.skip';
   const [first = ''] = attribute(element[2], 'message').split('\n');
-  // Ids of one session of the kit would make each run another table.
+  // Session ids of the kit are removed, because they would change the table on every run.
   const reason = first.replace(/^(AssertionError|Failed): /, '').replace(/\b(tck-[\w-]+?)-[0-9a-f]{8}\b/g, '$1');
   return { outcome: /** @type {'failed' | 'skipped'} */ (skipped ? 'skipped' : 'failed'), reason };
 }
 
 function transportOf(/** @type {string} */ id) {
-  const named =
+  const suffix =
     /\[(?:.*-)?(grpc|jsonrpc|http_json)\]$/.exec(id) ??
     /(?:_|compatibility\.)(jsonrpc|http_json|rest|grpc)(?=[._[]|$)/.exec(id);
-  if (named !== null) return BINDINGS[/** @type {keyof typeof BINDINGS} */ (named[1])];
+  if (suffix !== null) return BINDINGS[/** @type {keyof typeof BINDINGS} */ (suffix[1])];
   const inClass = /\.Test\w*?(JsonRpc|HttpJson|Rest|Grpc)/.exec(id)?.[1];
   if (inClass === undefined) return 'card';
   return { JsonRpc: 'jsonrpc', HttpJson: 'http_json', Rest: 'http_json', Grpc: 'grpc' }[inClass] ?? 'card';
 }
 
 /**
- * The outcomes of all runs: what the first had to skip, and a later one could try, is as that one found it.
+ * Merges the outcomes of all runs. A test that the first run skipped has the outcome of the later run that executed it.
  *
  * @param {{ name: string, outcomes: Outcome[] }[]} runs
  * @param {string[]} transports
@@ -63,8 +64,8 @@ export function merged([first, ...others], transports) {
       if (outcome.outcome !== 'skipped') return outcome;
       for (const { name, outcomes } of others) {
         const later = outcomes.find(
-          ({ test, transport, outcome: found }) =>
-            test === outcome.test && transport === outcome.transport && found !== 'skipped',
+          ({ test, transport, outcome: result }) =>
+            test === outcome.test && transport === outcome.transport && result !== 'skipped',
         );
         if (later !== undefined) return { ...later, reason: [`with ${name}`, later.reason].filter(Boolean).join(': ') };
       }
@@ -73,7 +74,7 @@ export function merged([first, ...others], transports) {
 }
 
 /**
- * The table, in Markdown.
+ * Formats the outcomes as a Markdown page.
  *
  * @param {{ commit: string, outcomes: Outcome[], untested: string[], transports: string[] }} results
  */
@@ -109,12 +110,12 @@ Requirements that the kit lists and does not test: ${untested.toSorted().join(',
 }
 
 /**
- * Where the failures and the list of deviations differ; empty when they agree.
+ * Compares the failures with the list of deviations. Returns the differences.
  *
  * @param {Pick<Outcome, 'requirement' | 'transport' | 'outcome'>[]} outcomes
- * @param {string} deviations Markdown, with a heading \`## REQUIREMENT (transport, transport)\` for each
+ * @param {string} deviations Markdown with a heading \`## REQUIREMENT (transport, transport)\` for each deviation
  */
-export function disagreements(outcomes, deviations) {
+export function compareWithDeviations(outcomes, deviations) {
   const failed = new Set(
     outcomes
       .filter(({ outcome }) => outcome === 'failed')
@@ -126,13 +127,13 @@ export function disagreements(outcomes, deviations) {
     ),
   );
   return [
-    ...[...failed].filter((one) => !listed.has(one)).map((one) => `${one} fails, and deviations.md does not say why`),
-    ...[...listed].filter((one) => !failed.has(one)).map((one) => `${one} is in deviations.md, and does not fail`),
+    ...[...failed].filter((one) => !listed.has(one)).map((one) => `${one} fails and is not in deviations.md`),
+    ...[...listed].filter((one) => !failed.has(one)).map((one) => `${one} is in deviations.md and does not fail`),
   ];
 }
 
 /**
- * The rows of a table that was written before.
+ * Reads the rows of a page that `tableOf` has written.
  *
  * @param {string} markdown
  * @returns {Pick<Outcome, 'requirement' | 'transport' | 'outcome'>[]}

@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 
 /**
- * One persistent connection with one request at a time: as little of HTTP as a load generator needs, because what it
- * costs is taken from the servers on the same machine.
+ * One persistent connection with one request at a time. It implements only the part of HTTP that the load generator needs,
+ * because its CPU time is not available to the servers on the same machine.
  */
 export class HttpConnection {
   /** @type {Buffer[]} */
   #chunks = [];
-  #wanted = -1;
+  #expectedBytes = -1;
   #received = 0;
   /** @type {{ resolve: (body: string) => void, reject: (error: Error) => void } | null} */
   #waiting = null;
@@ -31,7 +31,7 @@ export class HttpConnection {
     });
   }
 
-  /** The body of the answer. Rejects unless the status is 200. @returns {Promise<string>} */
+  /** Posts a body and returns the response body. Rejects unless the status is 200. @returns {Promise<string>} */
   post(/** @type {string} */ body) {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
@@ -46,17 +46,17 @@ export class HttpConnection {
   #take(/** @type {Buffer} */ chunk) {
     this.#chunks.push(chunk);
     this.#received += chunk.length;
-    if (this.#wanted < 0) this.#readHead();
-    if (this.#wanted < 0 || this.#received < this.#wanted) return;
+    if (this.#expectedBytes < 0) this.#readHead();
+    if (this.#expectedBytes < 0 || this.#received < this.#expectedBytes) return;
     const all = Buffer.concat(this.#chunks);
     const waiting = this.#waiting;
-    const answer = all.toString('utf8', all.indexOf('\r\n\r\n') + 4);
+    const response = all.toString('utf8', all.indexOf('\r\n\r\n') + 4);
     this.#chunks = [];
-    this.#wanted = -1;
+    this.#expectedBytes = -1;
     this.#received = 0;
     this.#waiting = null;
-    if (all.toString('latin1', 9, 12) === '200') waiting?.resolve(answer);
-    else waiting?.reject(new Error(`${all.toString('utf8', 0, 1000)}`));
+    if (all.toString('latin1', 9, 12) === '200') waiting?.resolve(response);
+    else waiting?.reject(new Error(`the server returned ${all.toString('utf8', 0, 1000)}`));
   }
 
   #readHead() {
@@ -64,7 +64,7 @@ export class HttpConnection {
     const end = all.indexOf('\r\n\r\n');
     if (end < 0) return;
     const length = /\r\ncontent-length: *(\d+)/i.exec(all.toString('latin1', 0, end))?.[1];
-    if (length === undefined) this.#waiting?.reject(new Error('an answer without a content length'));
-    else this.#wanted = end + 4 + Number(length);
+    if (length === undefined) this.#waiting?.reject(new Error('the response has no Content-Length'));
+    else this.#expectedBytes = end + 4 + Number(length);
   }
 }

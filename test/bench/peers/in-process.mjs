@@ -10,7 +10,7 @@ import { ServerModule } from '../../../dist/apps/server/src/server.module.js';
 import { SECRET } from './peers.mjs';
 
 /**
- * An Acta of this process without its HTTP, for what cannot be seen from outside.
+ * Opens Acta in this process, without HTTP, for measurements that need its internals.
  *
  * @param {string} databaseUrl
  */
@@ -27,14 +27,14 @@ export async function openActa(databaseUrl) {
   return { storage, commands: context.get(CommandBus), queries: context.get(QueryBus), close };
 }
 
-/** Everything that goes through the pool while some work is done, in order: each is one round trip. */
+/** Returns the queries that some work sends to Postgres, in order. Each one is one round trip. */
 export async function recordQueries(/** @type {() => Promise<unknown>} */ work) {
   /** @type {{ name: string, text: string, values: unknown[] }[]} */
   const queries = [];
-  // oxlint-disable-next-line typescript/unbound-method -- called with its own client below
+  // oxlint-disable-next-line typescript/unbound-method -- called with its client below
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = function (/** @type {any} */ first, /** @type {any} */ values, ...rest) {
-    // Other processes are told on a connection of its own, once for many commands.
+    // Notifications of other processes have their own connection, and one covers many commands.
     if (this.connectionParameters.application_name !== 'acta-wakeups') {
       const text = typeof first === 'string' ? first : first.text;
       queries.push({

@@ -7,9 +7,9 @@ import express from 'express';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 
-// The official SDK's server as its documentation puts it together, with as many connections as Acta has. The agent goes
-// through the events of the SDK's own sample agents (submitted, working, artifact, completed), which are also what Acta
-// records, and does what Acta's demo agent does.
+// The server of the official SDK, composed as in its documentation, with as many database connections as Acta. The agent
+// returns the result of Acta's demo agent, and publishes the events of the SDK's sample agents (submitted, working, artifact,
+// completed), which Acta records, too.
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
 const store = new DatabaseTaskStore(new Kysely({ dialect: new PostgresDialect({ pool }) }));
 

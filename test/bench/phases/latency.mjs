@@ -3,69 +3,71 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { HttpConnection } from '../load/http-connection.mjs';
 import { startActa, startActaWorker } from '../peers/peers.mjs';
-import { here, measure } from '../processes.mjs';
+import { benchFile, measure } from '../processes.mjs';
 import { quantiles } from '../quantiles.mjs';
 
 const SENDS_PER_SECOND = 50;
 
 /** @typedef {Awaited<ReturnType<import('../postgres.mjs').openPostgres>>} Postgres */
 
-/** From a message being accepted by one process to its agent being entered in another, at 50 sends a second. */
+/** Measures the time from the acceptance of a message in one process to the start of its agent in another, at 50 sends per second. */
 export async function measureStarts(/** @type {Postgres} */ postgres, /** @type {{ sends: number }} */ { sends }) {
   return betweenProcesses(await postgres.database('starts'), 'starter', async ({ url, headers }, databaseUrl) => {
-    const load = randomBytes(6).toString('hex');
+    const prefix = randomBytes(6).toString('hex');
     const connections = await Promise.all(
       Array.from({ length: 8 }, () => HttpConnection.open(new URL(url), { 'A2A-Version': '1.0', ...headers })),
     );
     const entered = new Map();
     /** @type {Promise<void>[]} */
-    const answers = [];
+    const responses = [];
     for (let nth = 0; nth < sends; nth += 1) {
-      answers.push(send(connections[nth % connections.length], `${load}-${nth}`, entered));
+      responses.push(send(connections[nth % connections.length], `${prefix}-${nth}`, entered));
       await sleep(1_000 / SENDS_PER_SECOND);
     }
-    await Promise.all(answers);
+    await Promise.all(responses);
     for (const connection of connections) connection.close();
     const accepted = await acceptTimes(databaseUrl);
-    // The first sends pay for connections and compilation.
-    const latencies = [...entered].slice(SENDS_PER_SECOND).map(([taskId, at]) => at - (accepted.get(taskId) ?? NaN));
+    // The first sends include the set-up of connections and compilation.
+    const latencies = [...entered]
+      .slice(SENDS_PER_SECOND)
+      .map(([taskId, time]) => time - (accepted.get(taskId) ?? NaN));
     return { sends: latencies.length, ...quantiles(latencies) };
   });
 }
 
-/** Ten agents that say 50 tokens a second, read through a process that does not run them. */
+/** Measures the latency of 10 agents that write 50 tokens per second, read through a process that does not run them. */
 export async function measureTokens(/** @type {Postgres} */ postgres) {
-  return betweenProcesses(await postgres.database('tokens'), 'talker', async ({ url, headers }) => {
-    const load = randomBytes(6).toString('hex');
-    await measure('stream-readers.mjs', { url, headers, streams: 2, load: `${load}-warm-up` });
-    const readings = await measure('stream-readers.mjs', { url, headers, streams: 10, load });
+  return betweenProcesses(await postgres.database('tokens'), 'tokens', async ({ url, headers }) => {
+    const prefix = randomBytes(6).toString('hex');
+    await measure('load/stream-readers.mjs', { url, headers, streams: 2, prefix: `${prefix}-warm-up` });
+    const readings = await measure('load/stream-readers.mjs', { url, headers, streams: 10, prefix });
     /** @type {number[]} */
     const first = [];
     /** @type {number[]} */
     const later = [];
     for (const { frames } of readings) {
-      const spoken = frames.flatMap((/** @type {any} */ { at, text }) =>
+      const written = frames.flatMap((/** @type {any} */ { time, text }) =>
         text === undefined
           ? []
           : text
               .trim()
               .split(' ')
-              .map((/** @type {string} */ said) => at - Number(said)),
+              .map((/** @type {string} */ token) => time - Number(token)),
       );
-      first.push(spoken[0]);
-      later.push(...spoken.slice(1));
+      first.push(written[0]);
+      later.push(...written.slice(1));
     }
     return { tokens: later.length + first.length, first: quantiles(first), later: quantiles(later) };
   });
 }
 
-/** A server that runs nothing, and a worker beside it. */
+/** Runs the work on a server that runs no agents, with one worker. */
 async function betweenProcesses(
   /** @type {string} */ databaseUrl,
   /** @type {string} */ agent,
   /** @type {(server: { url: string, headers: Record<string, string> }, databaseUrl: string) => Promise<any>} */ work,
 ) {
-  const agents = { ACTA_AGENTS: here('bench-agents.mjs') };
+  const agents = { ACTA_AGENTS: benchFile('peers/bench-agents.mjs') };
   const acta = await startActa(databaseUrl, { ...agents, ACTA_WORKER_CONCURRENCY: '0' });
   const worker = await startActaWorker(databaseUrl, agents);
   try {

@@ -9,8 +9,8 @@ const CALLER = { tenantId: 'default', subject: 'caller', role: 'member', rings: 
 const RUNS = 31;
 
 /**
- * What a page of 50 and the exact total cost one caller who has few and many tasks, from the plans of the statement that
- * ListTasks really sends, with the plans.
+ * Measures a page of 50 and the exact total for a caller with few and with many tasks. The times are from the plans of the
+ * statement that ListTasks sends, and the result contains the plans.
  */
 export async function measureLists(
   /** @type {Awaited<ReturnType<import('../postgres.mjs').openPostgres>>} */ postgres,
@@ -22,20 +22,20 @@ export async function measureLists(
   ];
   try {
     /** @type {{ page: number, count: number, bareCount: number, query: number, plan: string }[][]} */
-    const taken = [[], []];
+    const samples = [[], []];
     for (let run = 0; run < RUNS; run += 1) {
-      for (const [at, list] of lists.entries()) taken[at].push(await list.measure());
+      for (const [index, list] of lists.entries()) samples[index].push(await list.measure());
     }
-    return lists.map(({ tasks }, at) => {
-      const middle = (/** @type {'page' | 'count' | 'bareCount' | 'query'} */ what) =>
-        median(taken[at].map((run) => run[what]));
+    return lists.map(({ tasks }, index) => {
+      const middle = (/** @type {'page' | 'count' | 'bareCount' | 'query'} */ value) =>
+        median(samples[index].map((run) => run[value]));
       return {
         tasks,
         pageMs: middle('page'),
         countMs: middle('count'),
         bareCountMs: middle('bareCount'),
         queryMs: middle('query'),
-        plan: /** @type {string} */ (taken[at].at(-1)?.plan),
+        plan: /** @type {string} */ (samples[index].at(-1)?.plan),
       };
     });
   } finally {
@@ -53,9 +53,10 @@ async function openList(/** @type {string} */ url, /** @type {number} */ tasks) 
   await copyTask(client, new ContentCipher(acta.storage.secret), taskId, tasks - 1);
   const list = () => acta.queries.execute(new ListTasks(CALLER, { pageSize: 50 }));
   const { totalSize, tasks: shown } = await list();
-  if (totalSize !== tasks || shown.length !== 50) throw new Error(`a list of ${tasks} tasks came back as ${totalSize}`);
+  if (totalSize !== tasks || shown.length !== 50)
+    throw new Error(`ListTasks returned a total of ${totalSize} and a page of ${shown.length} for ${tasks} tasks`);
   const statement = (await recordQueries(list)).find(({ text }) => /count\(\*\)/.test(text));
-  if (statement === undefined) throw new Error('ListTasks sent no statement that counts');
+  if (statement === undefined) throw new Error('ListTasks sent no statement with count(*)');
   return {
     tasks,
     async measure() {
@@ -68,7 +69,7 @@ async function openList(/** @type {string} */ url, /** @type {number} */ tasks) 
         CALLER.tenantId,
         CALLER.subject,
       ]);
-      // The statement joins the count with the page: what is not the one is the other.
+      // The statement joins the count with the page, so every other node belongs to the page.
       const page = (plan.Plans ?? []).filter((child) => find(child, (node) => node === count) === undefined);
       const pageMs = page.reduce((sum, node) => sum + node['Actual Total Time'] * node['Actual Loops'], 0);
       const countMs = count?.['Actual Total Time'] ?? NaN;
@@ -81,15 +82,15 @@ async function openList(/** @type {string} */ url, /** @type {number} */ tasks) 
   };
 }
 
-/** Rows of the read model that differ from a real task's in what makes a task: its ids, its time and its key. */
+/** Copies a task in the read model. The copies differ in their ids, time and key. */
 async function copyTask(
   /** @type {pg.Client} */ client,
   /** @type {ContentCipher} */ cipher,
   /** @type {string} */ taskId,
   /** @type {number} */ copies,
 ) {
-  for (let made = 0; made < copies; made += 10_000) {
-    const ids = Array.from({ length: Math.min(10_000, copies - made) }, () => randomUUID());
+  for (let copied = 0; copied < copies; copied += 10_000) {
+    const ids = Array.from({ length: Math.min(10_000, copies - copied) }, () => randomUUID());
     await client.query(
       `insert into task select (jsonb_populate_record(t, jsonb_build_object('task_id', i.id, 'context_id', i.id,
           'status_at', i.at, 'state', jsonb_set(t.state::jsonb, '{statusAt}', to_jsonb(i.at))))).*
@@ -103,7 +104,7 @@ async function copyTask(
       [CALLER.tenantId, ids, ids.map((id) => cipher.newKey(CALLER.tenantId, id).wrapped)],
     );
   }
-  // As autovacuum leaves it: index-only scans need the visibility map.
+  // Autovacuum does the same. Index-only scans need the visibility map.
   await client.query('vacuum analyze');
 }
 
@@ -125,7 +126,7 @@ function find(/** @type {PlanNode} */ node, /** @type {(node: PlanNode) => boole
   return undefined;
 }
 
-/** One line a node: what it is, on what, how often, its rows and its time. */
+/** Formats a plan, one line per node: its type, relation, time, rows and loops. */
 function describe(/** @type {PlanNode} */ node, depth = 0) {
   const on = node['Index Name'] ?? node['Relation Name'];
   const line =

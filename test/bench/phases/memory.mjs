@@ -4,16 +4,16 @@ import { residentBytes } from '../processes.mjs';
 import { median } from '../quantiles.mjs';
 
 const SAMPLE_MS = 200;
-/** Garbage collection makes single readings jump: a mark is the median of this long before it. */
+/** Garbage collection changes single samples, so each value is the median of the samples in this window before it. */
 const WINDOW_MS = 4_000;
 
-/** Resident memory of a fresh server under load, after 10 s and at the end. */
+/** Measures the resident memory of a new server under load, after 10 s and at the end. */
 export async function watchMemory(
   /** @type {Awaited<ReturnType<import('../postgres.mjs').openPostgres>>} */ postgres,
   /** @type {{ forMs: number }} */ { forMs },
 ) {
   const acta = await startActa(await postgres.database('memory'));
-  /** @type {{ at: number, bytes: number }[]} */
+  /** @type {{ timeMs: number, bytes: number }[]} */
   const samples = [];
   const start = performance.now();
   const since = () => performance.now() - start;
@@ -22,13 +22,13 @@ export async function watchMemory(
     let loading = true;
     const loaded = load(acta, { warmUpMs: 0, forMs }, postgres.postmaster).finally(() => (loading = false));
     while (loading && since() < forMs) {
-      samples.push({ at: since(), bytes: await residentBytes(acta.pid) });
+      samples.push({ timeMs: since(), bytes: await residentBytes(acta.pid) });
       await sleep(SAMPLE_MS);
     }
     const result = await loaded;
-    const at = (/** @type {number} */ mark) =>
-      median(samples.filter((s) => s.at > mark - WINDOW_MS && s.at <= mark).map((s) => s.bytes));
-    const [early, late] = [at(10_000), at(forMs)];
+    const bytesAt = (/** @type {number} */ ms) =>
+      median(samples.filter(({ timeMs }) => timeMs > ms - WINDOW_MS && timeMs <= ms).map(({ bytes }) => bytes));
+    const [early, late] = [bytesAt(10_000), bytesAt(forMs)];
     return { ...result, seconds: forMs / 1000, before, after10s: early, afterAll: late, ratio: late / early };
   } finally {
     await acta.stop();

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { quantiles } from '../quantiles.mjs';
 
-// The most that this Postgres can do: one row of 1 KiB, one commit, on every connection as fast as it answers.
+// Measures the maximum throughput of this Postgres: transactions of one 1 KiB row, one after the other on each connection.
 const { url, connections, warmUpMs, forMs } = JSON.parse(process.argv[2]);
 
 const clients = await Promise.all(

@@ -3,7 +3,7 @@ import { BOOTSTRAP_ADMIN } from '../../../dist/libs/access/src/index.js';
 import { CancelTask, GetTask, ListTasks, SendMessage } from '../../../dist/libs/tasks/src/index.js';
 import { openActa, recordQueries } from '../peers/in-process.mjs';
 
-/** Round trips of every command and query, from the call to its answer. */
+/** Counts the round trips to Postgres of each command and query. */
 export async function countStatements(/** @type {string} */ databaseUrl) {
   const { commands, queries, close } = await openActa(databaseUrl);
   const message = (/** @type {string} */ text) => ({ messageId: randomUUID(), role: 'user', parts: [{ text }] });
@@ -21,8 +21,8 @@ export async function countStatements(/** @type {string} */ databaseUrl) {
     const ask = () => send(message('ask'));
     /** @type {[string, (waiting: string) => Promise<unknown>][]} */
     const work = [
-      ['SendMessage, new task, to its end', () => send(message('hello'))],
-      ['SendMessage, next turn, to its end', (waiting) => send(message('hello again'), waiting)],
+      ['SendMessage, new task', () => send(message('hello'))],
+      ['SendMessage, next turn', (waiting) => send(message('hello again'), waiting)],
       ['SendMessage, exact replay', () => send(first)],
       ['GetTask', () => queries.execute(new GetTask(BOOTSTRAP_ADMIN, done))],
       ['ListTasks, one page', () => queries.execute(new ListTasks(BOOTSTRAP_ADMIN, {}))],
@@ -30,7 +30,7 @@ export async function countStatements(/** @type {string} */ databaseUrl) {
     ];
     const counted = [];
     for (const [command, run] of work) {
-      // The fewest of several tries: what the server does by the clock falls into some of them.
+      // The minimum of several tries, because periodic work of the server adds queries to some of them.
       const tries = [];
       for (let nth = 0; nth < 5; nth += 1) {
         const waiting = await ask();

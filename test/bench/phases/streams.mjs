@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { startActa } from '../peers/peers.mjs';
-import { here, measure, residentBytes } from '../processes.mjs';
+import { benchFile, measure, residentBytes } from '../processes.mjs';
 import { quantiles } from '../quantiles.mjs';
 
 const TICKS = 10;
 const SAMPLE_MS = 500;
 
 /**
- * Open streams of as many tasks at once, ten events each at one a second: whether each reader got all of them in order,
- * how long after its append each was read, and what the server's memory came to.
+ * Opens streams of many tasks concurrently, with 10 events each, 1 per second. Checks that each reader got all events in order,
+ * and measures the time from append to read and the peak memory of the server.
  */
 export async function measureStreams(
   /** @type {Awaited<ReturnType<import('../postgres.mjs').openPostgres>>} */ postgres,
@@ -17,7 +17,7 @@ export async function measureStreams(
 ) {
   const databaseUrl = await postgres.database('streams');
   const acta = await startActa(databaseUrl, {
-    ACTA_AGENTS: here('bench-agents.mjs'),
+    ACTA_AGENTS: benchFile('peers/bench-agents.mjs'),
     ACTA_WORKER_CONCURRENCY: String(streams),
   });
   let peak = 0;
@@ -27,17 +27,17 @@ export async function measureStreams(
     });
   }, SAMPLE_MS);
   try {
-    const load = randomBytes(6).toString('hex');
+    const prefix = randomBytes(6).toString('hex');
     const { url, headers } = acta;
-    const readings = await measure('stream-readers.mjs', { url, headers, streams, load });
+    const readings = await measure('load/stream-readers.mjs', { url, headers, streams, prefix });
     const appended = await appendTimes(databaseUrl);
     /** @type {number[]} */
     const latencies = [];
     let complete = 0;
     for (const { taskId, frames } of readings) {
       if (isComplete(frames)) complete += 1;
-      for (const { id, at, text } of frames) {
-        if (text !== undefined) latencies.push(at - (appended.get(`${taskId} ${id}`) ?? NaN));
+      for (const { id, time, text } of frames) {
+        if (text !== undefined) latencies.push(time - (appended.get(`${taskId} ${id}`) ?? NaN));
       }
     }
     return { streams, complete, events: latencies.length, peakBytes: peak, ...quantiles(latencies) };
@@ -47,14 +47,14 @@ export async function measureStreams(
   }
 }
 
-/** Every tick once, in order, under rising ids. */
+/** Returns whether the frames have every tick once, in order, with ascending ids. */
 function isComplete(/** @type {{ id: number, text?: string }[]} */ frames) {
   const ticks = frames.flatMap(({ text }) => (text?.startsWith('tick ') ? [text] : []));
-  const rising = frames.every(({ id }, nth) => nth === 0 || id > frames[nth - 1].id);
-  return rising && ticks.length === TICKS && ticks.every((text, nth) => text === `tick ${nth + 1}`);
+  const isAscending = frames.every(({ id }, nth) => nth === 0 || id > frames[nth - 1].id);
+  return isAscending && ticks.length === TICKS && ticks.every((text, nth) => text === `tick ${nth + 1}`);
 }
 
-/** When each event was recorded, as the log says. */
+/** Returns the recorded time of each event, in milliseconds since the epoch. */
 async function appendTimes(/** @type {string} */ databaseUrl) {
   const client = new pg.Client(databaseUrl);
   await client.connect();

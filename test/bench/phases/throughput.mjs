@@ -2,10 +2,10 @@ import { median } from '../quantiles.mjs';
 import { load, rawInserts, startActa, startSdk } from '../peers/peers.mjs';
 
 /**
- * Blocking sends against Acta and against the official SDK's server, and raw inserts, in turns, so that whatever else
- * the machine does meets all of them. Medians of the rounds, each peer on Postgres as it comes. Its planner takes new
- * tables for empty until autovacuum has analyzed them, which slows the SDK's server more the more tasks it has; so one
- * more round follows an ANALYZE, to be told apart.
+ * Compares blocking sends to Acta, blocking sends to the server of the official SDK, and raw inserts. The peers take turns, so
+ * that other load on the machine affects all of them, and the results are medians of the rounds. The planner assumes that new
+ * tables are empty until autovacuum has analyzed them, which slows the SDK's server down as its tables grow. An additional
+ * round after ANALYZE shows the rates without that effect.
  *
  * @param {Awaited<ReturnType<import('../postgres.mjs').openPostgres>>} postgres
  * @param {{ rounds: number, forMs: number }} options
@@ -15,17 +15,17 @@ export async function compare(postgres, { rounds, forMs }, /** @type {(line: str
   const sdk = await startSdk(await postgres.database('sdk'));
   const acta = await startActa(await postgres.database('acta'));
   /** @type {Record<'raw' | 'sdk' | 'acta', Record<string, number>[]>} */
-  const taken = { raw: [], sdk: [], acta: [] };
+  const samples = { raw: [], sdk: [], acta: [] };
   /** @type {Record<'sdk' | 'acta', Record<string, number>> | undefined} */
   let analyzed;
   try {
     for (const server of [sdk, acta]) await load(server, { warmUpMs: 0, forMs: 3_000 }, postgres.postmaster);
     for (let round = 1; round <= rounds; round += 1) {
       const span = { warmUpMs: 1_000, forMs };
-      taken.raw.push(await rawInserts(rawUrl, { ...span, warmUpMs: 500 }));
-      taken.sdk.push(await load(sdk, span, postgres.postmaster));
-      taken.acta.push(await load(acta, span, postgres.postmaster));
-      const rates = Object.entries(taken).map(([peer, all]) => `${peer} ${all.at(-1)?.perSecond.toFixed(0)}/s`);
+      samples.raw.push(await rawInserts(rawUrl, { ...span, warmUpMs: 500 }));
+      samples.sdk.push(await load(sdk, span, postgres.postmaster));
+      samples.acta.push(await load(acta, span, postgres.postmaster));
+      const rates = Object.entries(samples).map(([peer, all]) => `${peer} ${all.at(-1)?.perSecond.toFixed(0)}/s`);
       log(`round ${round} of ${rounds}: ${rates.join(', ')}`);
     }
     await postgres.analyze();
@@ -34,21 +34,21 @@ export async function compare(postgres, { rounds, forMs }, /** @type {(line: str
   } finally {
     await Promise.all([sdk.stop(), acta.stop()]);
   }
-  const over = (/** @type {'sdk' | 'raw'} */ peer) =>
-    median(taken.acta.map((acta, at) => acta.perSecond / taken[peer][at].perSecond));
+  const ratioTo = (/** @type {'sdk' | 'raw'} */ peer) =>
+    median(samples.acta.map((acta, round) => acta.perSecond / samples[peer][round].perSecond));
   return {
-    raw: medians(taken.raw),
-    sdk: medians(taken.sdk),
-    acta: medians(taken.acta),
-    // Of rates of the same round.
-    actaToSdk: over('sdk'),
-    actaToRaw: over('raw'),
+    raw: medians(samples.raw),
+    sdk: medians(samples.sdk),
+    acta: medians(samples.acta),
+    // The ratios are of rates of the same round.
+    actaToSdk: ratioTo('sdk'),
+    actaToRaw: ratioTo('raw'),
     analyzed,
-    p99ToP50: median(taken.acta.map(({ p99, p50 }) => p99 / p50)),
+    p99ToP50: median(samples.acta.map(({ p99, p50 }) => p99 / p50)),
   };
 }
 
 function medians(/** @type {Record<string, number>[]} */ rounds) {
-  const names = Object.keys(rounds[0]).filter((name) => name !== 'answered');
+  const names = Object.keys(rounds[0]).filter((name) => name !== 'responses');
   return Object.fromEntries(names.map((name) => [name, median(rounds.map((round) => round[name]))]));
 }
