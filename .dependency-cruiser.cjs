@@ -4,6 +4,8 @@ const MAY_IMPORT = {
   network: [],
   'embedded-postgres': [],
   config: ['network'],
+  logging: ['config'],
+  process: [],
   wire: ['domain'],
   storage: ['domain', 'embedded-postgres'],
   'event-log': ['domain', 'storage'],

@@ -1,29 +1,29 @@
 import { AccessModule } from '@app/access';
 import type { Config } from '@app/config';
 import { StreamingModule } from '@app/streaming';
-import { PushModule } from '@app/webhooks';
+import { WebhooksModule } from '@app/webhooks';
 import { type Agents, ExecutionModule } from '@app/execution';
 import { ServerSecret, type Storage, StorageModule } from '@app/storage';
 import { AgentDirectory, CancelPolicy, PushPolicy, TasksModule } from '@app/tasks';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { A2aOperations } from './a2a/a2a-operations.js';
 import { AgentCardController } from './a2a/agent-card.controller.js';
-import { Cards } from './a2a/cards.js';
-import { HeldRequests } from './a2a/blocking-sends.js';
+import { AgentCards } from './a2a/cards.js';
+import { BlockingSends } from './a2a/blocking-sends.js';
 import { HttpJsonController } from './a2a/http-json.controller.js';
 import { KeySetController } from './a2a/key-set.controller.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
-import { PushesController } from './api/webhook-deliveries.controller.js';
+import { WebhookDeliveriesController } from './api/webhook-deliveries.controller.js';
 import { TaskHistoryController } from './api/task-history.controller.js';
 import { TasksController } from './api/tasks.controller.js';
 import { WorkersController } from './api/workers.controller.js';
-import { CallerRecheck } from './edge/streams/credential-recheck.js';
-import { codecFor } from './edge/surfaces.js';
+import { CredentialRecheck } from './edge/streams/credential-recheck.js';
+import { codecFor } from './edge/http/codecs.js';
 import { SseStreams } from './edge/streams/sse-streams.js';
-import { Metrics } from './operations/metrics.js';
-import { MetricsController } from './operations/metrics.controller.js';
-import { HealthController } from './operations/health.controller.js';
-import { RestStreams } from './rest/rest-streams.js';
+import { Metrics } from './monitoring/metrics.js';
+import { MetricsController } from './monitoring/metrics.controller.js';
+import { HealthController } from './monitoring/health.controller.js';
+import { RestTasks } from './rest/rest-tasks.js';
 import { RestTasksController } from './rest/rest-tasks.controller.js';
 
 export interface ServerOptions {
@@ -31,11 +31,11 @@ export interface ServerOptions {
   readonly storage: Storage;
   readonly agents: Agents;
   readonly token: string;
-  /** Known once the server listens, when the port is any free one. */
+  /** With `PORT=0` it is known only when the server listens. */
   readonly publicUrl: () => string;
 }
 
-/** One process that serves every surface, and runs agents unless its concurrency is 0. */
+/** A process that serves every surface, and runs agents unless the worker concurrency is 0. */
 @Module({})
 export class ServerModule {
   static with({ config, storage, agents, token, publicUrl }: ServerOptions): DynamicModule {
@@ -52,7 +52,7 @@ export class ServerModule {
           push: new PushPolicy(config.capabilities.has('pushNotifications'), config.pushAllowPrivate),
         }),
         StreamingModule.with(),
-        PushModule.with({ codecFor, timeoutMs: config.pushTimeoutMs }),
+        WebhooksModule.with({ codecFor, timeoutMs: config.pushTimeoutMs }),
         ExecutionModule.with({
           agents,
           leaseMs,
@@ -69,23 +69,23 @@ export class ServerModule {
         RestTasksController,
         TasksController,
         TaskHistoryController,
-        PushesController,
+        WebhookDeliveriesController,
         WorkersController,
         HealthController,
         MetricsController,
       ],
       providers: [
         A2aOperations,
-        CallerRecheck,
-        HeldRequests,
-        RestStreams,
+        CredentialRecheck,
+        BlockingSends,
+        RestTasks,
         SseStreams,
         Metrics,
         {
-          provide: Cards,
+          provide: AgentCards,
           inject: [AgentDirectory, ServerSecret],
           useFactory: (directory: AgentDirectory, secret: ServerSecret) =>
-            new Cards(directory, secret, {
+            new AgentCards(directory, secret, {
               publicUrl,
               defaultVersion: cardVersion,
               capabilities: config.capabilities,

@@ -1,38 +1,15 @@
 import 'reflect-metadata';
 import { readConfig } from '@app/config';
+import { runProcess } from '@app/process';
 import { startWorker } from './worker.js';
 
-// An agent that forgets a promise must not take every other run of the process along. What is thrown outside of any
-// promise stays fatal: nobody knows what state it left.
-process.on('unhandledRejection', (reason: unknown) => {
-  const stack = reason instanceof Error ? reason.stack : String(reason);
-  console.error(
-    JSON.stringify({ level: 'error', context: 'worker', message: 'a promise was rejected and nobody looked', stack }),
-  );
-});
-
-try {
+await runProcess('worker', async () => {
   const worker = await startWorker(readConfig());
+  const { id, agents, concurrency } = worker;
   console.log(
     process.argv.includes('--json')
-      ? JSON.stringify({ worker: worker.id, agents: worker.agents, concurrency: worker.concurrency })
-      : `Acta worker ${worker.id} runs ${worker.agents.join(', ')}, up to ${worker.concurrency} at a time`,
+      ? JSON.stringify({ worker: id, agents, concurrency })
+      : `Acta worker ${id} runs ${agents.join(', ')}, up to ${concurrency} runs at a time`,
   );
-  let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (stopping) return;
-      stopping = true;
-      worker.close().then(
-        () => process.exit(0),
-        (error: Error) => {
-          console.error(`acta: ${error.message}`);
-          process.exit(1);
-        },
-      );
-    });
-  }
-} catch (error) {
-  console.error(`acta: ${error instanceof Error ? error.message : String(error)}`);
-  process.exit(1);
-}
+  return worker;
+});

@@ -12,7 +12,7 @@ export interface WorkerModuleOptions {
   readonly agents: Agents;
 }
 
-/** The execution of the server as a process of its own: nothing listens, so nothing here can be called. */
+/** The execution of runs as a separate process. It does not listen for requests. */
 @Module({})
 export class WorkerModule {
   static with({ config, storage, agents }: WorkerModuleOptions): DynamicModule {
@@ -21,7 +21,7 @@ export class WorkerModule {
       module: WorkerModule,
       imports: [
         StorageModule.with(storage),
-        // Here for the audit trail alone; a token that nobody knows keeps the token file out of it.
+        // Only the audit log is used. A random token avoids reading the token file.
         AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
         TasksModule.with({
           leaseMs,

@@ -1,40 +1,42 @@
 import { type Config, ConfigError } from '@app/config';
 import { Agents, Worker } from '@app/execution';
+import { JsonLogger } from '@app/logging';
 import { openStorage } from '@app/storage';
-import { ConsoleLogger, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { WorkerModule } from './worker.module.js';
 
-/** A process that takes work from the queue. */
+/** A process that runs agents for the tasks in the queue. */
 export interface RunningWorker {
-  /** As it stands in the record of every run that it takes. */
+  /** The worker id in the events of the runs that it claims. */
   readonly id: string;
   readonly agents: readonly string[];
   readonly concurrency: number;
-  /** Takes no more work, gives live runs time to end, and hands back what is left. */
+  /** Stops claiming runs, waits for active runs to end, and releases those that do not end in time. */
   close(): Promise<void>;
 }
 
-/** Opens the storage, loads the agents, and takes work. What keeps it from starting is thrown as one sentence. */
+/**
+ * Loads the agents, opens the storage and claims runs.
+ *
+ * @throws Error with one sentence for the person who starts the worker
+ */
 export async function startWorker(config: Config): Promise<RunningWorker> {
+  const logger = new JsonLogger(config.logLevel);
+  Logger.overrideLogger(logger);
   const concurrency = config.workerConcurrency;
   if (concurrency === 0) {
     throw new ConfigError(
-      'ACTA_WORKER_CONCURRENCY=0 leaves a worker nothing to do: remove it, or set how many runs it may have at a time.',
+      'ACTA_WORKER_CONCURRENCY=0 allows no runs, so a worker has no work: remove it, or set the number of concurrent runs.',
     );
   }
   const agents = await Agents.load(config.agents, config);
   const { databaseUrl, dataDir, secretKey } = config;
-  const onError = ({ message }: Error) => new Logger('storage').warn({ message });
+  const onError = (error: Error) => logger.warn({ message: 'database error', error }, 'storage');
   const storage = await openStorage({ databaseUrl, dataDir, secretKey, onError });
   try {
-    const app = await NestFactory.createApplicationContext(WorkerModule.with({ config, storage, agents }), {
-      logger: new ConsoleLogger({
-        json: true,
-        logLevels: config.logLevel === 'silent' ? [] : ['fatal', 'error', 'warn'],
-      }),
-      abortOnError: false,
-    });
+    const module = WorkerModule.with({ config, storage, agents });
+    const app = await NestFactory.createApplicationContext(module, { logger, abortOnError: false });
     const close = async () => {
       await app.close();
       await storage.close();

@@ -1,21 +1,27 @@
-import type { StreamFrame } from '@app/streaming';
 import type { Json } from '@app/domain';
+import type { TaskStream } from '@app/streaming';
 import {
   type A2aCodec,
   activeExtensions,
   type CardExtension,
   EXTENSIONS_HEADER,
   LEGACY_EXTENSIONS_HEADER,
-  type SseFrame,
   type StreamUpdate,
 } from '@app/wire';
 import type { FastifyReply } from 'fastify';
-import { doorOf } from '../edge/agent-scope.js';
-import { type EdgeRequest, lastEventIdOf, principalOf, traceParentOf, whileConnected } from '../edge/caller.js';
-import type { StreamCaller } from './a2a-operations.js';
+import { agentScopeOf } from '../edge/callers/agent-scope.js';
+import {
+  disconnectSignal,
+  type EdgeRequest,
+  lastEventIdOf,
+  principalOf,
+  traceParentOf,
+} from '../edge/callers/edge-request.js';
+import type { SseSource } from '../edge/streams/sse-streams.js';
+import type { A2aCaller } from './a2a-operations.js';
 
 /**
- * Who asks, as every A2A binding hands it on. The answer names the extensions that the request activated. Errors:
+ * Returns the caller of an A2A request, and names the activated extensions in the response. Errors:
  * ExtensionSupportRequired.
  */
 export function callerOf(
@@ -23,20 +29,18 @@ export function callerOf(
   extensionsOf: (agent: string | undefined) => readonly CardExtension[],
   request: EdgeRequest,
   reply: FastifyReply,
-): StreamCaller {
-  const door = doorOf(request);
-  activateExtensions(extensionsOf(door.agent), request, reply);
-  const traceParent = traceParentOf(request);
-  const lastEventId = lastEventIdOf(request);
+): A2aCaller {
+  const scope = agentScopeOf(request);
+  activateExtensions(extensionsOf(scope.agent), request, reply);
   return {
     principal: principalOf(request),
     authorization: request.headers.authorization,
     protocolVersion: codec.version,
-    until: codec.subscriptionUntil,
-    signal: whileConnected(reply),
-    door,
-    ...(traceParent === undefined ? {} : { traceParent }),
-    ...(lastEventId === undefined ? {} : { lastEventId }),
+    subscriptionUntil: codec.subscriptionUntil,
+    signal: disconnectSignal(reply),
+    scope,
+    traceParent: traceParentOf(request),
+    lastEventId: lastEventIdOf(request),
   };
 }
 
@@ -48,10 +52,12 @@ function activateExtensions(offered: readonly CardExtension[], { headers }: Edge
   reply.header(current === undefined ? LEGACY_EXTENSIONS_HEADER : EXTENSIONS_HEADER, active.join(', '));
 }
 
-/** The frames of a stream as one binding writes them. */
-export async function* encoded(
-  frames: AsyncIterable<StreamFrame>,
-  encode: (update: StreamUpdate) => Json,
-): AsyncGenerator<SseFrame> {
-  for await (const { id, update } of frames) yield { id, data: JSON.stringify(encode(update)) };
+/** Encodes the updates of a task stream as SSE frames. */
+export function encodeStream(stream: TaskStream, encode: (update: StreamUpdate) => Json): SseSource {
+  return {
+    task: stream.task,
+    async *frames(signal) {
+      for await (const { id, update } of stream.frames(signal)) yield { id, data: JSON.stringify(encode(update)) };
+    },
+  };
 }

@@ -1,5 +1,5 @@
+import { DomainError, invalidField, type Json, type Principal, taskNotFound, type TaskView, textOf } from '@app/domain';
 import { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from '@app/streaming';
-import { DomainError, invalidField, type Principal } from '@app/domain';
 import {
   CancelTask,
   DeletePushConfig,
@@ -8,153 +8,161 @@ import {
   ListPushConfigs,
   ListTasks,
   SendMessage,
+  type SentMessage,
   SetPushConfig,
 } from '@app/tasks';
-import type { CardExtension, Operation, Operations, ProtocolVersion } from '@app/wire';
+import type {
+  AnyMethod,
+  CardExtension,
+  Method,
+  Operation,
+  Operations,
+  ProtocolVersion,
+  SendRequest,
+  TaskRequest,
+} from '@app/wire';
 import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
-import { Cards } from './cards.js';
-import { HeldRequests } from './blocking-sends.js';
+import type { AgentScope } from '../edge/callers/agent-scope.js';
+import { AgentCards } from './cards.js';
+import { BlockingSends } from './blocking-sends.js';
 
-/** Who asks, through which version, and until when it listens. */
-export interface Caller {
+/** The request of an A2A operation, apart from its params. */
+export interface A2aCaller {
   readonly principal: Principal;
-  /** The header as it came: while the caller waits, it is asked again whom it stands for. */
+  /** The `Authorization` header. It is checked again while the response is open. */
   readonly authorization: string | undefined;
   readonly protocolVersion: ProtocolVersion;
   readonly traceParent?: string;
-  /** An agent's own path has its tasks alone; the root, where no agent is named, those of all. */
-  readonly door: { readonly agent?: string };
+  readonly scope: AgentScope;
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-}
-
-/** Operations that are answered with a stream. */
-export type StreamOperation = 'streamMessage' | 'subscribeToTask';
-type SingleOperation = Exclude<Operation, StreamOperation>;
-
-/** How a stream is asked for, beyond the request itself. */
-export interface StreamCaller extends Caller {
   readonly lastEventId?: string;
-  /** When a subscription ends in the caller's version. */
-  readonly until: 'turn' | 'end';
+  /** When a subscription ends in this protocol version. */
+  readonly subscriptionUntil: 'turn' | 'end';
 }
 
-export const isStream = (operation: Operation): operation is StreamOperation =>
-  operation === 'streamMessage' || operation === 'subscribeToTask';
+/** The operations that respond with a stream: those without a single result. */
+type StreamOperation = { [O in Operation]: [Operations[O]['result']] extends [never] ? O : never }[Operation];
+type SingleOperation = Exclude<Operation, StreamOperation>;
+type Params<O extends Operation> = Operations[O]['request'];
 
-type Perform<O extends Operation> = (
-  request: Operations[O]['request'],
-  caller: Caller,
-) => Promise<Operations[O]['result']>;
+type Perform<O extends Operation> = (params: Params<O>, caller: A2aCaller) => Promise<Operations[O]['result']>;
+type Open<O extends StreamOperation> = (params: Params<O>, caller: A2aCaller) => Promise<TaskStream>;
 
-/** What A2A clients can ask, as commands and queries. One line each: meaning is the handlers', shape the codecs'. */
+/** The encoded result of an operation, or its stream of updates. */
+export type Outcome =
+  { readonly result: Json; readonly stream?: undefined } | { readonly result?: undefined; readonly stream: TaskStream };
+
+/** Maps every A2A operation to a command or a query. The codecs define the wire formats, the handlers the behavior. */
 @Injectable()
 export class A2aOperations {
   constructor(
     private readonly commands: CommandBus,
     private readonly queries: QueryBus,
-    private readonly held: HeldRequests,
+    private readonly blockingSends: BlockingSends,
     private readonly subscriptions: SubscribeToTaskHandler,
-    private readonly cards: Cards,
+    private readonly cards: AgentCards,
   ) {}
 
-  /** Extensions of A2A that a request may name. */
+  /** Returns the extensions that a request may activate. */
   readonly extensionsOf = (agent: string | undefined): readonly CardExtension[] => this.cards.extensionsOf(agent);
 
-  /** Performs one operation. Errors: whatever its handler refuses with. */
-  perform<O extends SingleOperation>(operation: O, request: Operations[O]['request'], caller: Caller) {
-    requireOwnTenant(request, caller);
-    return (this.operations[operation] as Perform<O>)(request, caller);
+  /** Executes a decoded call. Errors: those of the command or query; for a stream, before its first frame. */
+  async execute(method: AnyMethod, params: Params<Operation>, caller: A2aCaller): Promise<Outcome> {
+    requireOwnTenant(params, caller);
+    const { operation } = method;
+    if (this.isStream(operation)) {
+      if (!this.cards.offers('streaming')) throw notOffered('streaming');
+      return { stream: await this.streams[operation](params as never, caller) };
+    }
+    const result = await this.operations[operation](params as never, caller);
+    return { result: (method as Method<Operation>).encode(result as never, params as never) };
   }
 
-  /** Opens the stream of one operation; what is refused is thrown before anything of it is written. */
-  open<O extends StreamOperation>(operation: O, request: Operations[O]['request'], caller: StreamCaller) {
-    requireOwnTenant(request, caller);
-    if (!this.cards.offers('streaming')) return this.notOffered('streaming');
-    return operation === 'streamMessage'
-      ? this.sendStream(request as Operations['streamMessage']['request'], caller)
-      : this.subscribe(request as Operations['subscribeToTask']['request'], caller);
-  }
-
-  private readonly operations: { [O in SingleOperation]: Perform<O> } = {
-    sendMessage: (request, caller) => this.send(request, caller),
-    getTask: ({ taskId, historyLength }, caller) =>
-      this.queries.execute(
-        new GetTask(caller.principal, taskId, {
-          ...caller.door,
-          ...(historyLength === undefined ? {} : { historyLength }),
-        }),
-      ),
-    listTasks: (request, caller) =>
-      this.queries.execute(new ListTasks(caller.principal, { ...request, ...caller.door })),
-    cancelTask: ({ taskId }, caller) =>
-      this.commands.execute(
-        new CancelTask(caller.principal, taskId, { ...caller.door, protocolVersion: caller.protocolVersion }),
-      ),
-    createPushConfig: ({ taskId, ...config }, caller) =>
-      this.commands.execute(
-        new SetPushConfig(caller.principal, { ...caller.door, taskId }, config, caller.protocolVersion),
-      ),
-    getPushConfig: ({ taskId, configId }, caller) =>
-      this.queries.execute(new GetPushConfig(caller.principal, { ...caller.door, taskId }, configId)),
-    listPushConfigs: ({ taskId, ...page }, caller) =>
-      this.queries.execute(new ListPushConfigs(caller.principal, { ...caller.door, taskId }, page)),
-    deletePushConfig: ({ taskId, configId }, caller) =>
-      this.commands.execute(new DeletePushConfig(caller.principal, { ...caller.door, taskId }, configId)),
-    getExtendedCard: async (_, { principal, door }) =>
-      this.cards.offers('extendedAgentCard')
-        ? this.cards.describeFor(principal, door.agent)
-        : this.notOffered('the extended agent card'),
+  private readonly streams: { [O in StreamOperation]: Open<O> } = {
+    streamMessage: (params, caller) => this.streamMessage(params, caller),
+    subscribeToTask: (params, caller) => this.subscribeToTask(params, caller),
   };
 
-  private async send(request: Operations['sendMessage']['request'], caller: Caller) {
-    const sent = await this.accept(request, caller, request.configuration.returnImmediately);
-    return this.held.answer(caller, sent, request.configuration);
+  private readonly operations: { [O in SingleOperation]: Perform<O> } = {
+    sendMessage: (params, caller) => this.sendMessage(params, caller),
+    getTask: ({ taskId, historyLength }, { principal, scope }) =>
+      this.queries.execute(new GetTask(principal, taskId, { ...scope, historyLength })),
+    listTasks: (params, { principal, scope }) =>
+      this.queries.execute(new ListTasks(principal, { ...params, ...scope })),
+    cancelTask: ({ taskId }, { principal, scope, protocolVersion }) =>
+      this.commands.execute(new CancelTask(principal, taskId, { ...scope, protocolVersion })),
+    createPushConfig: ({ taskId, ...config }, { principal, scope, protocolVersion }) =>
+      this.commands.execute(new SetPushConfig(principal, { ...scope, taskId }, config, protocolVersion)),
+    getPushConfig: ({ taskId, configId }, { principal, scope }) =>
+      this.queries.execute(new GetPushConfig(principal, { ...scope, taskId }, configId)),
+    listPushConfigs: ({ taskId, ...page }, { principal, scope }) =>
+      this.queries.execute(new ListPushConfigs(principal, { ...scope, taskId }, page)),
+    deletePushConfig: ({ taskId, configId }, { principal, scope }) =>
+      this.commands.execute(new DeletePushConfig(principal, { ...scope, taskId }, configId)),
+    getExtendedCard: async (_, { principal, scope }) => {
+      if (!this.cards.offers('extendedAgentCard')) throw notOffered('the extended agent card');
+      return this.cards.describeFor(principal, scope.agent);
+    },
+  };
+
+  /** Sends a message. Unless the client wants an immediate response, waits for the outcome of the task. */
+  private async sendMessage(params: SendRequest, caller: A2aCaller): Promise<TaskView> {
+    const { returnImmediately, historyLength } = params.configuration;
+    const sent = await this.submit(params, caller, returnImmediately);
+    try {
+      if (!returnImmediately) await this.blockingSends.waitForOutcome(caller, sent);
+      const view = await sent.follower.view(historyLength);
+      if (view === null) throw taskNotFound(sent.taskId);
+      if (!returnImmediately && view.state.invalidResponse) throw invalidAgentResponse(view);
+      return view;
+    } finally {
+      sent.follower.close();
+    }
   }
 
-  /** The stream of a send ends with its turn; that of an exact replay gives what became of the first. */
-  private async sendStream(request: Operations['streamMessage']['request'], caller: Caller): Promise<TaskStream> {
-    const { taskId, head, follower } = await this.accept(request, caller, false);
-    const { historyLength } = request.configuration;
-    const bound = historyLength === undefined ? {} : { historyLength };
-    // At the message itself: a later view would swallow what the run has said since.
-    const view = follower.heldView(head.state.version, historyLength);
+  /** Sends a message and opens the stream of its turn. A repeated message gets the stream of the first send. */
+  private async streamMessage(params: SendRequest, caller: A2aCaller): Promise<TaskStream> {
+    const { taskId, head, follower } = await this.submit(params, caller, false);
+    const { historyLength } = params.configuration;
+    // The snapshot is the task right after the message: a later view would hide what the run has published since.
+    const view = follower.viewAt(head.state.version, historyLength);
     follower.close();
     const start = { taskId, state: head.state, key: head.key };
-    return this.subscriptions.streamFrom(caller.principal.tenantId, start, { until: 'turn', ...bound }, view);
+    const options = { until: 'turn', historyLength } as const;
+    return this.subscriptions.streamFrom(caller.principal.tenantId, start, options, view);
   }
 
-  private subscribe({ taskId }: Operations['subscribeToTask']['request'], caller: StreamCaller): Promise<TaskStream> {
-    const { principal, until, lastEventId } = caller;
-    const from = lastEventId === undefined ? {} : { lastEventId };
-    return this.queries.execute(new SubscribeToTask(principal, taskId, { ...caller.door, until, ...from }));
+  private subscribeToTask({ taskId }: TaskRequest, caller: A2aCaller): Promise<TaskStream> {
+    const { principal, scope, subscriptionUntil: until, lastEventId } = caller;
+    return this.queries.execute(new SubscribeToTask(principal, taskId, { ...scope, until, lastEventId }));
   }
 
-  private async accept(request: Operations['sendMessage']['request'], caller: Caller, answered: boolean) {
-    const { message, taskId, contextId, configuration } = request;
-    const { principal, protocolVersion, traceParent } = caller;
-    return this.commands.execute(
-      new SendMessage(principal, {
-        message,
-        taskId,
-        contextId,
-        answered,
-        protocolVersion,
-        ...caller.door,
-        ...(configuration.pushConfig === undefined ? {} : { push: configuration.pushConfig }),
-        ...(traceParent === undefined ? {} : { traceParent }),
-      }),
-    );
+  /** `acknowledged`: the client gets its response before the outcome. */
+  private submit(params: SendRequest, caller: A2aCaller, acknowledged: boolean): Promise<SentMessage> {
+    const { message, taskId, contextId, configuration } = params;
+    const { principal, scope, protocolVersion, traceParent } = caller;
+    const push = configuration.pushConfig;
+    const request = { message, taskId, contextId, acknowledged, protocolVersion, traceParent, push, ...scope };
+    return this.commands.execute(new SendMessage(principal, request));
   }
 
-  private async notOffered(what: string): Promise<never> {
-    throw new DomainError('UnsupportedOperation', `this agent does not offer ${what}`, { operation: what });
+  private isStream(operation: Operation): operation is StreamOperation {
+    return Object.hasOwn(this.streams, operation);
   }
 }
 
-/** The tenant comes from the credential; one in the request is only held against it. */
-function requireOwnTenant(request: { readonly tenant?: string }, { principal }: Caller): void {
-  const { tenant } = request;
+/** The tenant comes from the credential. A tenant in the request must be the same. */
+function requireOwnTenant({ tenant }: { readonly tenant?: string }, { principal }: A2aCaller): void {
   if (tenant === undefined || tenant === '' || tenant === principal.tenantId) return;
   throw invalidField('tenant', 'is not the tenant of the credential');
 }
+
+const notOffered = (what: string) =>
+  new DomainError('UnsupportedOperation', `this agent does not offer ${what}`, { operation: what });
+
+const invalidAgentResponse = ({ taskId, statusMessage }: TaskView) =>
+  new DomainError('InvalidAgentResponse', textOf(statusMessage ?? { parts: [] }) || 'invalid agent response', {
+    taskId,
+  });

@@ -1,30 +1,30 @@
 import { createHash } from 'node:crypto';
-import { protocolVersion } from '@app/wire';
+import { protocolVersionOf } from '@app/wire';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { agentOf } from '../edge/agent-scope.js';
-import type { EdgeRequest } from '../edge/caller.js';
-import { codecFor } from '../edge/surfaces.js';
-import { Cards } from './cards.js';
+import { agentOf } from '../edge/callers/agent-scope.js';
+import type { EdgeRequest } from '../edge/callers/edge-request.js';
+import { codecFor } from '../edge/http/codecs.js';
+import { AgentCards } from './cards.js';
 
-/** Discovery: one card per protocol version, public and cacheable. */
+/** Discovery: the agent card of each protocol version. It is public and cacheable. */
 @Controller('.well-known')
 export class AgentCardController {
   private readonly startedAt = new Date().toUTCString();
 
-  constructor(private readonly cards: Cards) {}
+  constructor(private readonly cards: AgentCards) {}
 
   @Get('agent-card.json')
   card(@Req() request: EdgeRequest, @Res() reply: FastifyReply): void {
     const header = request.headers['a2a-version'];
-    const version = header === undefined || header === '' ? this.cards.defaultVersion : protocolVersion(header);
+    const version = header === undefined || header === '' ? this.cards.defaultVersion : protocolVersionOf(header);
     const body = JSON.stringify(codecFor(version).encodeCard(this.cards.describe(agentOf(request))));
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     reply.header('ETag', etag).header('Last-Modified', this.startedAt).header('Cache-Control', 'public, max-age=60');
-    if (matches(request.headers['if-none-match'], etag)) void reply.code(304).send();
+    if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send();
     else void reply.header('Content-Type', 'application/json').send(body);
   }
 }
 
-const matches = (header: string | undefined, etag: string): boolean =>
+const matchesEtag = (header: string | undefined, etag: string): boolean =>
   header !== undefined && header.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim()));

@@ -3,117 +3,124 @@ import type { Authenticator } from '@app/access';
 import { DomainError, type Principal } from '@app/domain';
 import type { SentMessage } from '@app/tasks';
 import { aMember } from '../../../../test/support/tasks.js';
-import { CallerRecheck } from '../edge/streams/credential-recheck.js';
-import { HeldRequests } from './blocking-sends.js';
+import { CredentialRecheck } from '../edge/streams/credential-recheck.js';
+import { BlockingSends } from './blocking-sends.js';
 
-const WAITS = { returnImmediately: false };
-
-let whoNow: () => Promise<Principal>;
-let recheck: CallerRecheck;
-let held: HeldRequests;
+let revalidate: () => Promise<Principal>;
+let recheck: CredentialRecheck;
+let sends: BlockingSends;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-  whoNow = () => Promise.resolve(aMember('alice'));
-  recheck = new CallerRecheck({ revalidate: () => whoNow() } as unknown as Authenticator);
-  held = new HeldRequests(recheck);
+  revalidate = () => Promise.resolve(aMember('alice'));
+  recheck = new CredentialRecheck({ revalidate: () => revalidate() } as unknown as Authenticator);
+  sends = new BlockingSends(recheck);
 });
 afterEach(() => {
-  held.onModuleDestroy();
+  sends.onModuleDestroy();
   recheck.onModuleDestroy();
   jest.useRealTimers();
 });
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A task of alice that waits for its outcome until it is told to have one. */
-class Pending {
-  outcome!: () => void;
-  private readonly reached = new Promise<void>((resolve) => (this.outcome = resolve));
-  readonly sent = {
+/** A sent message of alice whose task has no outcome until `reachOutcome` is called. */
+class PendingSend {
+  reachOutcome!: () => void;
+  private readonly outcome = new Promise<void>((resolve) => (this.reachOutcome = resolve));
+  private readonly sent = {
     taskId: 'task-1',
     head: { state: { owner: 'alice', ring: 'ring:dev' } },
     follower: {
       untilOutcome: (stop: AbortSignal) =>
         Promise.race([
-          this.reached,
+          this.outcome,
           new Promise((_, reject) => stop.addEventListener('abort', () => reject(stop.reason as Error))),
         ]),
-      view: async () => ({ taskId: 'task-1', state: {} }),
-      close: () => undefined,
     },
   } as unknown as SentMessage;
 
-  /** What the caller is answered: the task's id, or the kind of the refusal. */
-  answerTo(subject = 'alice', client = new AbortController()): Promise<string> {
-    const waiter = { principal: aMember(subject), authorization: 'Bearer x', signal: client.signal };
-    return held.answer(waiter, this.sent, WAITS).then(
-      ({ taskId }) => taskId,
+  /** Resolves with `outcome`, or with the kind of the error. */
+  wait(subject = 'alice', client = new AbortController()): Promise<string> {
+    const caller = { principal: aMember(subject), authorization: 'Bearer x', signal: client.signal };
+    return sends.waitForOutcome(caller, this.sent).then(
+      () => 'outcome',
       (error: Error) => error.name,
     );
   }
 }
 
-const LOST: [string, () => Promise<Principal>, string][] = [
+const LOST_ACCESS: [string, () => Promise<Principal>, string][] = [
   ['credential', () => Promise.reject(new DomainError('Unauthenticated', 'revoked', {})), 'Unauthenticated'],
   ['ring', () => Promise.resolve(aMember('alice', { rings: ['ring:other'] })), 'TaskNotFound'],
 ];
 
-describe('a send that waits', () => {
-  it.each(LOST)('is refused within seconds when its caller loses the %s', async (_what, now, refusal) => {
-    const answer = new Pending().answerTo();
+describe('BlockingSends: a waiting send', () => {
+  it.each(LOST_ACCESS)('is rejected within 5 s when its caller loses the %s', async (_what, result, kind) => {
+    const response = new PendingSend().wait();
     await settled();
-    whoNow = now;
+    revalidate = result;
     jest.advanceTimersByTime(5_000);
-    expect(await answer).toBe(refusal);
+    expect(await response).toBe(kind);
   });
 
-  it.each(LOST)('is refused when its outcome comes right after its caller lost the %s', async (_what, now, refusal) => {
-    const task = new Pending();
-    const answer = task.answerTo();
-    await settled();
-    whoNow = now;
-    task.outcome();
-    expect(await answer).toBe(refusal);
-  });
+  it.each(LOST_ACCESS)(
+    'is rejected when its outcome arrives right after its caller has lost the %s',
+    async (_what, result, kind) => {
+      const send = new PendingSend();
+      const response = send.wait();
+      await settled();
+      revalidate = result;
+      send.reachOutcome();
+      expect(await response).toBe(kind);
+    },
+  );
 
-  it('is answered while nobody can say whether the credential is still good', async () => {
-    const task = new Pending();
-    const answer = task.answerTo();
+  it('returns its outcome when the credential cannot be looked up meanwhile', async () => {
+    const send = new PendingSend();
+    const response = send.wait();
     await settled();
-    whoNow = () => Promise.reject(new Error('no database'));
+    revalidate = () => Promise.reject(new Error('no database'));
     jest.advanceTimersByTime(20_000);
     await settled();
-    task.outcome();
-    expect(await answer).toBe('task-1');
+    send.reachOutcome();
+    expect(await response).toBe('outcome');
+  });
+
+  it('is rejected with Overloaded when the server shuts down', async () => {
+    const response = new PendingSend().wait();
+    await settled();
+    sends.onModuleDestroy();
+    expect(await response).toBe('Overloaded');
+    expect(await new PendingSend().wait()).toBe('Overloaded');
   });
 });
 
-describe('sends that wait', () => {
-  const many = (count: number, subject: string, client: AbortController) =>
-    Array.from({ length: count }, () => new Pending().answerTo(subject, client));
+describe('BlockingSends: waiting sends', () => {
+  const waitMany = (count: number, subject: string, client: AbortController) =>
+    Array.from({ length: count }, () => new PendingSend().wait(subject, client));
 
-  it('are a thousand for one caller, and others may wait all the same', async () => {
+  it('are limited to 1,000 for each caller, and do not reduce the limit of other callers', async () => {
     const client = new AbortController();
-    const waiting = many(1_000, 'alice', client);
-    expect(await new Pending().answerTo('alice')).toBe('Overloaded');
-    const other = new Pending();
-    const answer = other.answerTo('bob');
-    other.outcome();
-    expect(await answer).not.toBe('Overloaded');
-    client.abort(new Error('gone'));
+    const waiting = waitMany(1_000, 'alice', client);
+    expect(await new PendingSend().wait('alice')).toBe('Overloaded');
+    const other = new PendingSend();
+    const response = other.wait('bob');
+    other.reachOutcome();
+    expect(await response).not.toBe('Overloaded');
+    client.abort(new Error('disconnected'));
     await Promise.all(waiting);
   });
 
-  it('are five thousand for the server, and one that leaves makes room', async () => {
+  it('are limited to 5,000 for the server, and each that ends allows one more', async () => {
     const client = new AbortController();
-    const waiting = ['a', 'b', 'c', 'd', 'e'].flatMap((subject) => many(1_000, subject, client));
-    expect(await new Pending().answerTo('alice')).toBe('Overloaded');
-    client.abort(new Error('gone'));
+    const waiting = ['a', 'b', 'c', 'd', 'e'].flatMap((subject) => waitMany(1_000, subject, client));
+    expect(await new PendingSend().wait('alice')).toBe('Overloaded');
+    client.abort(new Error('disconnected'));
     await Promise.all(waiting);
-    const task = new Pending();
-    const answer = task.answerTo('alice');
-    task.outcome();
-    expect(await answer).toBe('task-1');
+    const send = new PendingSend();
+    const response = send.wait('alice');
+    send.reachOutcome();
+    expect(await response).toBe('outcome');
   });
 });

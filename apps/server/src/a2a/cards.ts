@@ -5,16 +5,16 @@ import {
   type CardBinding,
   type CardDescription,
   type CardExtension,
-  interfacesAt,
+  cardInterfaces,
   type ProtocolVersion,
 } from '@app/wire';
 import { KEY_SET_PATH } from './key-set.controller.js';
 
-/** How A2A is spoken here, in order of preference. */
+/** The A2A bindings of this server, in order of preference. */
 export const A2A_BINDINGS: readonly CardBinding[] = ['JSONRPC', 'HTTP+JSON'];
 
-/** What the cards of this server say, before any version's shape. */
-export class Cards {
+/** The content of the agent cards, before a codec encodes them for one version. */
+export class AgentCards {
   constructor(
     private readonly agents: AgentDirectory,
     private readonly secret: ServerSecret,
@@ -30,17 +30,17 @@ export class Cards {
     return this.options.defaultVersion;
   }
 
-  /** Extensions of A2A that a request may name. */
+  /** Returns the A2A extensions that a request to an agent may activate. */
   extensionsOf(agent: string | undefined): readonly CardExtension[] {
     return this.profileOf(agent).extensions;
   }
 
-  /** Whether the server does what a card may promise. */
+  /** Whether a capability is configured. */
   offers(capability: keyof CardDescription['capabilities']): boolean {
     return this.options.capabilities.has(capability);
   }
 
-  /** The public card of an agent, or of the default one. Nothing in it names a caller. */
+  /** Returns the public card of an agent, or of the default agent. It contains nothing about the caller. */
   describe(agent?: string): CardDescription {
     const { name, description, version, skills, inputModes, outputModes, extensions } = this.profileOf(agent);
     const publicUrl = this.options.publicUrl();
@@ -54,7 +54,7 @@ export class Cards {
       inputModes,
       outputModes,
       extensions,
-      interfaces: interfacesAt(agentUrl, A2A_BINDINGS),
+      interfaces: cardInterfaces(agentUrl, A2A_BINDINGS),
       capabilities: {
         streaming: this.offers('streaming'),
         pushNotifications: this.offers('pushNotifications'),
@@ -65,18 +65,18 @@ export class Cards {
     };
   }
 
-  /** The card for one caller: with its rings, and the limits in force. */
+  /** Returns the extended card for one caller, with its rings and the limits. */
   describeFor({ rings }: Principal, agent?: string): CardDescription {
     const card = this.describe(agent);
-    const own: CardExtension[] = [
+    const extended: CardExtension[] = [
       {
         uri: 'urn:acta:rings',
-        description: 'Rings that you see, in order: the first is the ring of your new tasks',
+        description: 'The rings of the caller, in order; the first is the ring of new tasks',
         params: { rings: [...rings] },
       },
-      { uri: 'urn:acta:limits', description: 'Limits in force; sizes are bytes of JSON', params: LIMITS },
+      { uri: 'urn:acta:limits', description: 'The limits of this server; sizes are bytes of JSON', params: LIMITS },
     ];
-    return { ...card, extensions: [...(card.extensions ?? []), ...own] };
+    return { ...card, extensions: [...(card.extensions ?? []), ...extended] };
   }
 
   private profileOf(agent: string | undefined): AgentProfile {

@@ -1,12 +1,12 @@
 import { ServerSecret, type SigningPurpose } from '@app/storage';
 import { Controller, Get, Header } from '@nestjs/common';
 
-/** Public keys of what clients receive and may want to verify. */
+/** The path of the public keys that verify agent cards and webhook deliveries. */
 export const KEY_SET_PATH = '/.well-known/jwks.json';
 
 const PUBLISHED: readonly SigningPurpose[] = ['agent-card', 'webhook'];
 
-/** The JWK set (RFC 7517) of cards and webhook deliveries. */
+/** The JSON Web Key Set (RFC 7517) of this server. */
 @Controller('.well-known')
 export class KeySetController {
   constructor(private readonly secret: ServerSecret) {}

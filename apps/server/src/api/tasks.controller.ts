@@ -1,13 +1,14 @@
 import { SubscribeToTask } from '@app/streaming';
 import { GetTask, ListTasks, ResumeTask } from '@app/tasks';
-import { native, v1 } from '@app/wire';
+import { native, PROTOCOLS } from '@app/wire';
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
-import { type EdgeRequest, lastEventIdOf, principalOf } from '../edge/caller.js';
+import { encodeStream } from '../a2a/a2a-caller.js';
+import { type EdgeRequest, lastEventIdOf, principalOf } from '../edge/callers/edge-request.js';
 import { SseStreams } from '../edge/streams/sse-streams.js';
 
-/** The native API of tasks: what they are in the domain's own words, bare replies included. */
+/** The native API of tasks, in the terms of the domain. It includes tasks that ended in a direct message response. */
 @Controller('api/tasks')
 export class TasksController {
   constructor(
@@ -29,26 +30,23 @@ export class TasksController {
     return native.encodeTask(await this.queries.execute(new GetTask(principalOf(request), id, { replied: true })));
   }
 
-  /** Goes on after an authorization that happened elsewhere. */
+  /** Continues a task after an out-of-band authorization. */
   @Post(':id(^[^:/]+)::resume')
   @HttpCode(200)
   async resume(@Req() request: EdgeRequest, @Param('id') id: string) {
     return native.encodeTask(await this.commands.execute(new ResumeTask(principalOf(request), id)));
   }
 
-  /** The native watch: updates as A2A v1.0 writes them, from the snapshot to the end of the task. */
+  /** Streams updates in the format of A2A v1.0, from the snapshot to the end of the task. */
   @Get(':id/stream')
   async stream(@Req() request: EdgeRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
-    const lastEventId = lastEventIdOf(request);
-    const from = lastEventId === undefined ? {} : { lastEventId };
-    const stream = await this.queries.execute(new SubscribeToTask(principalOf(request), id, { until: 'end', ...from }));
-    await this.sse.send(request, reply, {
-      task: stream.task,
-      async *frames(signal) {
-        for await (const { id: version, update } of stream.frames(signal)) {
-          yield { id: version, data: JSON.stringify(v1.codec.encodeUpdate(update)) };
-        }
-      },
-    });
+    const { codec } = PROTOCOLS['1.0'];
+    const options = { until: 'end', lastEventId: lastEventIdOf(request) } as const;
+    const stream = await this.queries.execute(new SubscribeToTask(principalOf(request), id, options));
+    await this.sse.send(
+      request,
+      reply,
+      encodeStream(stream, (update) => codec.encodeUpdate(update)),
+    );
   }
 }

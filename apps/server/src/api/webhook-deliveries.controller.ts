@@ -1,17 +1,20 @@
-import { ListPushes } from '@app/webhooks';
-import { native } from '@app/wire';
+import { ListWebhookDeliveries } from '@app/webhooks';
+import { type HttpQuery, native } from '@app/wire';
 import { Controller, Get, Param, Query, Req } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import { type EdgeRequest, principalOf } from '../edge/caller.js';
+import { type EdgeRequest, principalOf } from '../edge/callers/edge-request.js';
 
-/** The native API of what a task's webhooks were told, and why not. */
+/** The native API of the deliveries to a task's webhooks. */
 @Controller('api/tasks/:id/pushes')
-export class PushesController {
+export class WebhookDeliveriesController {
   constructor(private readonly queries: QueryBus) {}
 
   @Get()
-  async list(@Req() request: EdgeRequest, @Param('id') id: string, @Query() query: Record<string, unknown>) {
+  async list(@Req() request: EdgeRequest, @Param('id') id: string, @Query() query: HttpQuery) {
     const page = native.decodePage(query);
-    return native.encodePage('pushes', await this.queries.execute(new ListPushes(principalOf(request), id, page)));
+    return native.encodePage(
+      'pushes',
+      await this.queries.execute(new ListWebhookDeliveries(principalOf(request), id, page)),
+    );
   }
 }

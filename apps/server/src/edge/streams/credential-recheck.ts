@@ -2,65 +2,71 @@ import { Authenticator } from '@app/access';
 import { canSee, DomainError, taskNotFound } from '@app/domain';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 
-/** How long an answer may outlive its credential. */
+/** How long a response may continue after its credential is revoked. */
 const RECHECK_MS = 5_000;
 
-/** What a caller may be told of as long as it sees it. */
-export interface ToldTask {
+/** The task that a response shows, with what decides whether the caller may see it. */
+export interface VisibleTask {
   readonly taskId: string;
   readonly tenantId: string;
   readonly owner: string;
   readonly ring: string;
 }
 
-/** An answer that takes its time: with which credential it was asked for, and of which task it tells, if of one. */
-export interface LongAnswer {
+/** A stream, a blocking send or a waiting claim. */
+export interface LongLivedResponse {
+  /** The `Authorization` header of the request. */
   readonly authorization: string | undefined;
-  readonly task?: ToldTask;
+  /** Absent for a response that shows no task. */
+  readonly task?: VisibleTask;
 }
 
-/** Streams, and sends and claims that wait: asks again and again whether their callers may still have what comes. */
+/** Checks periodically that the callers of long-lived responses still have access, and ends the responses that lost it. */
 @Injectable()
-export class CallerRecheck implements OnModuleDestroy {
-  private readonly watched = new Map<LongAnswer, (why: DomainError) => void>();
-  private readonly timer = setInterval(() => void this.endRefused(), RECHECK_MS).unref();
-  private checking = false;
+export class CredentialRecheck implements OnModuleDestroy {
+  private readonly watched = new Map<LongLivedResponse, (error: DomainError) => void>();
+  private readonly timer = setInterval(() => void this.checkAll(), RECHECK_MS).unref();
+  private isChecking = false;
 
   constructor(private readonly authenticator: Authenticator) {}
 
-  /** Calls `end` once the caller may have the answer no more, until it is given back what this gives. */
-  watch(answer: LongAnswer, end: (why: DomainError) => void): () => void {
-    this.watched.set(answer, end);
-    return () => this.watched.delete(answer);
+  /** Calls `onAccessLost` once the caller has lost access. Returns the function that ends the watch. */
+  watch(response: LongLivedResponse, onAccessLost: (error: DomainError) => void): () => void {
+    this.watched.set(response, onAccessLost);
+    return () => this.watched.delete(response);
   }
 
-  /** Unauthenticated or TaskNotFound when the caller may have the answer no more; null when it may. */
-  async refusalOf({ authorization, task }: LongAnswer): Promise<DomainError | null> {
+  /** Errors: Unauthenticated, or TaskNotFound if the caller may no longer see the task. */
+  async requireAccess(response: LongLivedResponse): Promise<void> {
+    const error = await this.findLostAccess(response);
+    if (error !== null) throw error;
+  }
+
+  /**
+   * Runs `work` while the caller has access. Its controller aborts when the client disconnects or loses access. Errors:
+   * Unauthenticated, TaskNotFound.
+   */
+  async runWithAccess<T>(
+    response: LongLivedResponse,
+    client: AbortSignal,
+    work: (stop: AbortController) => Promise<T>,
+  ): Promise<T> {
+    const stop = new AbortController();
+    let lostAccess = null as DomainError | null;
+    const unwatch = this.watch(response, (error) => {
+      lostAccess = error;
+      stop.abort(error);
+    });
+    const onDisconnect = () => stop.abort(client.reason);
+    if (client.aborted) onDisconnect();
+    client.addEventListener('abort', onDisconnect, { once: true });
     try {
-      const principal = await this.authenticator.revalidate(authorization);
-      return task === undefined || canSee(principal, task) ? null : taskNotFound(task.taskId);
-    } catch (error) {
-      // Keys that cannot be looked up now are no reason to refuse.
-      return DomainError.is(error, 'Unauthenticated') ? error : null;
-    }
-  }
-
-  /** Errors: Unauthenticated or TaskNotFound, when the caller may have the answer no more. */
-  async require(answer: LongAnswer): Promise<void> {
-    const refusal = await this.refusalOf(answer);
-    if (refusal !== null) throw refusal;
-  }
-
-  /** Does what takes its time; its signal aborts when nobody is left who may have it. Errors: Unauthenticated, TaskNotFound. */
-  async during<T>(answer: LongAnswer, client: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const refused = new AbortController();
-    const unwatch = this.watch(answer, (why) => refused.abort(why));
-    try {
-      const done = await work(AbortSignal.any([client, refused.signal]));
-      refused.signal.throwIfAborted();
-      return done;
+      const result = await work(stop);
+      if (lostAccess !== null) throw lostAccess;
+      return result;
     } finally {
       unwatch();
+      client.removeEventListener('abort', onDisconnect);
     }
   }
 
@@ -68,14 +74,24 @@ export class CallerRecheck implements OnModuleDestroy {
     clearInterval(this.timer);
   }
 
-  private async endRefused(): Promise<void> {
-    // While the database is silent, one round of questions is enough.
-    if (this.checking) return;
-    this.checking = true;
-    for (const [answer, end] of this.watched) {
-      const refusal = await this.refusalOf(answer);
-      if (refusal !== null) end(refusal);
+  private async findLostAccess({ authorization, task }: LongLivedResponse): Promise<DomainError | null> {
+    try {
+      const principal = await this.authenticator.revalidate(authorization);
+      return task === undefined || canSee(principal, task) ? null : taskNotFound(task.taskId);
+    } catch (error) {
+      // A key that cannot be looked up at the moment is not a revoked key.
+      return DomainError.is(error, 'Unauthenticated') ? error : null;
     }
-    this.checking = false;
+  }
+
+  private async checkAll(): Promise<void> {
+    // A round can take longer than the interval while the database does not respond.
+    if (this.isChecking) return;
+    this.isChecking = true;
+    for (const [response, onAccessLost] of this.watched) {
+      const error = await this.findLostAccess(response);
+      if (error !== null) onAccessLost(error);
+    }
+    this.isChecking = false;
   }
 }

@@ -1,16 +1,18 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Authenticator } from '@app/access';
 import { DomainError, type Principal } from '@app/domain';
 import { aWorker } from '../../../../../test/support/tasks.js';
-import { CallerRecheck } from './credential-recheck.js';
+import { CredentialRecheck } from './credential-recheck.js';
 
-let whoNow: () => Promise<Principal>;
-let recheck: CallerRecheck;
+const RESPONSE = { authorization: 'Bearer x' };
+
+let revalidate: () => Promise<Principal>;
+let recheck: CredentialRecheck;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-  whoNow = () => Promise.resolve(aWorker('worker'));
-  recheck = new CallerRecheck({ revalidate: () => whoNow() } as unknown as Authenticator);
+  revalidate = () => Promise.resolve(aWorker('worker'));
+  recheck = new CredentialRecheck({ revalidate: () => revalidate() } as unknown as Authenticator);
 });
 afterEach(() => {
   recheck.onModuleDestroy();
@@ -19,22 +21,24 @@ afterEach(() => {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Waits for nothing but its end, and has nothing then. */
-const claim = (signal: AbortSignal) =>
-  new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('nothing')));
+/** A claim that finds no run. It returns when its signal aborts. */
+const claim = ({ signal }: AbortController) =>
+  new Promise<string>((resolve) => signal.addEventListener('abort', () => resolve('no run')));
 
-it('stops a claim that waits when its key is gone, and refuses it', async () => {
-  const answer = recheck.during({ authorization: 'Bearer x' }, new AbortController().signal, claim);
-  jest.advanceTimersByTime(5_000);
-  await settled();
-  whoNow = () => Promise.reject(new DomainError('Unauthenticated', 'revoked', {}));
-  jest.advanceTimersByTime(5_000);
-  await expect(answer).rejects.toMatchObject({ kind: 'Unauthenticated' });
-});
+describe('CredentialRecheck', () => {
+  it('stops and rejects a waiting claim when its key is revoked', async () => {
+    const response = recheck.runWithAccess(RESPONSE, new AbortController().signal, claim);
+    jest.advanceTimersByTime(5_000);
+    await settled();
+    revalidate = () => Promise.reject(new DomainError('Unauthenticated', 'revoked', {}));
+    jest.advanceTimersByTime(5_000);
+    await expect(response).rejects.toMatchObject({ kind: 'Unauthenticated' });
+  });
 
-it('stops a claim whose client has gone, which is nothing to refuse', async () => {
-  const client = new AbortController();
-  const answer = recheck.during({ authorization: 'Bearer x' }, client.signal, claim);
-  client.abort();
-  expect(await answer).toBe('nothing');
+  it('stops a waiting claim without an error when its client disconnects', async () => {
+    const client = new AbortController();
+    const response = recheck.runWithAccess(RESPONSE, client.signal, claim);
+    client.abort();
+    expect(await response).toBe('no run');
+  });
 });

@@ -1,20 +1,17 @@
-import { DomainError, type Principal } from '@app/domain';
-import { sseComment, sseFrame, type SseFrame, sseRetry } from '@app/wire';
+import { encodeSseComment, encodeSseFrame, encodeSseRetry, type SseFrame } from '@app/wire';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { CallerRecheck, type ToldTask } from './credential-recheck.js';
-import { type EdgeRequest, principalOf, whileConnected } from '../caller.js';
-import { PerCaller } from './per-caller.js';
+import { disconnectSignal, type EdgeRequest, principalOf } from '../callers/edge-request.js';
+import { CredentialRecheck, type VisibleTask } from './credential-recheck.js';
+import { ResponseLimit } from './response-limit.js';
 
-/** Proxies commonly cut what is silent for 60 s. */
+/** Proxies commonly close a connection that was idle for 60 s. */
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_MS = 1_000;
-const STREAMS_PER_CALLER = 2_000;
-const STREAMS = 10_000;
 
-/** What a stream shows, and to whom it may go on being shown. */
+/** The frames of a stream, and the task that the caller must be able to see while the stream is open. */
 export interface SseSource {
-  readonly task: ToldTask;
+  readonly task: VisibleTask;
   frames(signal: AbortSignal): AsyncIterable<SseFrame>;
 }
 
@@ -24,95 +21,93 @@ interface OpenStream {
 }
 
 /**
- * Streams of server-sent events that are open in this process. They are kept awake, end when their credential or ring
- * does, and tell their clients to come back when the server goes. A slow client is waited for, so that what it has not
- * read stays in the log and not in memory.
+ * The open streams of server-sent events in this process. Each gets a comment as a heartbeat, ends when the caller loses
+ * access to the task, and tells its client to reconnect when the server shuts down. The source is read only as fast as the
+ * client reads, so that a slow client does not use memory.
  */
 @Injectable()
 export class SseStreams implements OnModuleDestroy {
   private readonly logger = new Logger('streams');
   private readonly open = new Set<OpenStream>();
-  private readonly perCaller = new PerCaller();
-  private readonly heartbeat = setInterval(() => this.keepAwake(), HEARTBEAT_MS).unref();
-  private draining = false;
+  private readonly limit = new ResponseLimit({
+    what: 'open streams',
+    perCaller: 2_000,
+    perServer: 10_000,
+    advice: 'try again later',
+    retryAfterSeconds: 5,
+  });
+  private readonly heartbeat = setInterval(() => this.sendHeartbeats(), HEARTBEAT_MS).unref();
 
-  constructor(private readonly recheck: CallerRecheck) {}
+  constructor(private readonly recheck: CredentialRecheck) {}
 
-  /** Writes a stream to its end. Errors, before anything is written: Overloaded. */
+  /** Sends a stream until it ends. Errors, before anything is sent: Overloaded. */
   async send(request: EdgeRequest, reply: FastifyReply, source: SseSource): Promise<void> {
-    const principal = principalOf(request);
-    const leave = this.admit(principal);
-    const end = new AbortController();
+    const release = this.limit.admit(principalOf(request));
     const { raw } = reply;
-    const stream = { raw, end };
+    const stream: OpenStream = { raw, end: new AbortController() };
     this.open.add(stream);
-    const answer = { authorization: request.headers.authorization, task: source.task };
-    const unwatch = this.recheck.watch(answer, () => end.abort());
-    const signal = AbortSignal.any([whileConnected(reply), end.signal]);
+    const response = { authorization: request.headers.authorization, task: source.task };
+    const unwatch = this.recheck.watch(response, () => stream.end.abort());
+    const signal = AbortSignal.any([disconnectSignal(reply), stream.end.signal]);
     reply.hijack();
-    raw.writeHead(200, { ...headersOf(reply), 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+    raw.writeHead(200, headersOf(reply));
     raw.flushHeaders();
     try {
       for await (const frame of source.frames(signal)) {
         if (signal.aborted) break;
-        if (!raw.write(sseFrame(frame))) await drained(raw, signal);
+        if (!raw.write(encodeSseFrame(frame))) await drained(raw, signal);
       }
     } catch (error) {
-      this.logger.error({ error: error instanceof Error ? error.message : String(error) });
-      raw.write(sseRetry(RECONNECT_MS));
+      this.logger.error({ message: 'stream failed', requestId: request.id, taskId: source.task.taskId, error });
+      raw.write(encodeSseRetry(RECONNECT_MS));
     } finally {
       unwatch();
       this.open.delete(stream);
-      leave();
+      release();
       const { socket } = raw;
-      // Kept alive for a next request, the connection would hold up the server that is going.
-      raw.end(() => this.draining && socket?.end());
+      // A kept-alive connection would delay the shutdown of the server.
+      raw.end(() => this.limit.isClosing && socket?.end());
     }
   }
 
   onModuleDestroy(): void {
-    this.draining = true;
+    this.limit.close();
     clearInterval(this.heartbeat);
     for (const { raw, end } of this.open) {
-      raw.write(sseRetry(RECONNECT_MS));
+      raw.write(encodeSseRetry(RECONNECT_MS));
       end.abort();
     }
   }
 
-  private admit(principal: Principal): () => void {
-    if (this.draining) throw overloaded('the server is shutting down');
-    if (this.perCaller.of(principal) >= STREAMS_PER_CALLER) {
-      throw overloaded(`this caller has ${STREAMS_PER_CALLER} open streams already`);
-    }
-    if (this.open.size >= STREAMS) throw overloaded('the server has as many open streams as it takes');
-    return this.perCaller.add(principal);
-  }
-
-  private keepAwake(): void {
-    // A client that does not read needs no reminder either.
-    for (const { raw } of this.open) if (!raw.writableNeedDrain) raw.write(sseComment('awake'));
+  private sendHeartbeats(): void {
+    // A client that does not read has data waiting, so its connection is not idle.
+    for (const { raw } of this.open) if (!raw.writableNeedDrain) raw.write(encodeSseComment('awake'));
   }
 }
 
-/** Headers that were set before the reply was taken over. */
+/** Returns the headers of a stream, with those that were set before the reply was hijacked. */
 function headersOf(reply: FastifyReply): Record<string, string> {
   const headers = Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as const],
   );
-  // Some proxies gather a response before they pass it on, unless told not to.
-  return { ...Object.fromEntries(headers), 'X-Accel-Buffering': 'no' };
+  return {
+    ...Object.fromEntries(headers),
+    // Some proxies buffer a response unless this header is set.
+    'X-Accel-Buffering': 'no',
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-store',
+  };
 }
 
+/** Resolves when the client has read what was written, or when the signal aborts. */
 function drained(raw: FastifyReply['raw'], signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const go = () => {
-      raw.off('drain', go);
-      signal.removeEventListener('abort', go);
+    const done = () => {
+      raw.off('drain', done);
+      signal.removeEventListener('abort', done);
       resolve();
     };
-    raw.once('drain', go);
-    signal.addEventListener('abort', go, { once: true });
+    raw.once('drain', done);
+    signal.addEventListener('abort', done, { once: true });
   });
 }
-
-const overloaded = (why: string) => new DomainError('Overloaded', `${why}; try again later`, { retryAfterSeconds: 5 });

@@ -3,21 +3,21 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { Authenticator } from '@app/access';
 import { DomainError, type Principal } from '@app/domain';
 import type { FastifyReply } from 'fastify';
-import { CallerRecheck } from './credential-recheck.js';
-import type { EdgeRequest } from '../caller.js';
+import { CredentialRecheck } from './credential-recheck.js';
+import type { EdgeRequest } from '../callers/edge-request.js';
 import { type SseSource, SseStreams } from './sse-streams.js';
 
 const ALICE: Principal = { tenantId: 'acme', subject: 'alice', role: 'member', rings: ['ring:dev'], agents: [] };
 const TASK = { taskId: 'task-1', tenantId: 'acme', owner: 'alice', ring: 'ring:dev' };
 
-let whoNow: () => Promise<Principal>;
-let recheck: CallerRecheck;
+let revalidate: () => Promise<Principal>;
+let recheck: CredentialRecheck;
 let streams: SseStreams;
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-  whoNow = () => Promise.resolve(ALICE);
-  recheck = new CallerRecheck({ revalidate: () => whoNow() } as unknown as Authenticator);
+  revalidate = () => Promise.resolve(ALICE);
+  recheck = new CredentialRecheck({ revalidate: () => revalidate() } as unknown as Authenticator);
   streams = new SseStreams(recheck);
 });
 afterEach(() => {
@@ -28,7 +28,7 @@ afterEach(() => {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** The far end of a response: what was written to it, and until when. */
+/** The client of a stream, with what was written to its response. */
 class Client {
   readonly raw = Object.assign(new PassThrough(), {
     writeHead: () => this.raw,
@@ -51,8 +51,8 @@ class Client {
   }
 }
 
-/** A task on which nothing happens for as long as someone listens. */
-const QUIET: SseSource = {
+/** A stream that sends a snapshot and then nothing until it is aborted. */
+const IDLE: SseSource = {
   task: TASK,
   async *frames(signal) {
     yield { id: 1, data: 'snapshot' };
@@ -60,11 +60,11 @@ const QUIET: SseSource = {
   },
 };
 
-describe('a quiet stream', () => {
+describe('SseStreams: an idle stream', () => {
   // F11
-  it('gets a comment at least every 15 s, which no client takes for an event', async () => {
+  it('sends a comment every 15 s, which is not an event for any client', async () => {
     const client = new Client().read();
-    const over = client.open(QUIET);
+    const done = client.open(IDLE);
     await settled();
     expect(client.text).toBe('id: 1\ndata: snapshot\n\n');
     for (let minute = 0; minute < 4; minute += 1) {
@@ -73,78 +73,78 @@ describe('a quiet stream', () => {
     }
     expect(client.text.split('\n\n').slice(1, -1)).toEqual([': awake', ': awake', ': awake', ': awake']);
     client.raw.destroy();
-    await over;
+    await done;
     jest.advanceTimersByTime(60_000);
   });
 
-  it('ends when its credential does, or its ring, and not because neither can be looked up', async () => {
-    for (const [answer, ends] of [
+  it('ends when the caller loses the credential or the ring, and not when they cannot be looked up', async () => {
+    for (const [result, ends] of [
       [() => Promise.reject(new DomainError('Unauthenticated', 'revoked', {})), true],
       [() => Promise.resolve({ ...ALICE, rings: ['ring:other'] }), true],
       [() => Promise.reject(new Error('no database')), false],
       [() => Promise.resolve(ALICE), false],
     ] as const) {
       const client = new Client().read();
-      const over = client.open(QUIET);
+      const done = client.open(IDLE);
       await settled();
-      whoNow = answer;
+      revalidate = result;
       jest.advanceTimersByTime(5_000);
       await settled();
       expect(client.raw.writableEnded).toBe(ends);
       client.raw.destroy();
-      await over;
+      await done;
     }
   });
 
-  it('is told to come back when the server goes, which takes no new one', async () => {
+  it('tells its client to reconnect at shutdown, after which new streams are rejected', async () => {
     const client = new Client().read();
-    const over = client.open(QUIET);
+    const done = client.open(IDLE);
     await settled();
     streams.onModuleDestroy();
-    await over;
+    await done;
     await settled();
     expect(client.text).toMatch(/\n\nretry: \d+\n\n$/);
-    await expect(new Client().open(QUIET)).rejects.toMatchObject({ kind: 'Overloaded' });
+    await expect(new Client().open(IDLE)).rejects.toMatchObject({ kind: 'Overloaded' });
   });
 });
 
-describe('a client', () => {
-  it('that does not read is waited for, and not reminded', async () => {
+describe('SseStreams: the stream of a client', () => {
+  it('stops reading its source and sends no heartbeats while the client does not read', async () => {
     const client = new Client();
-    let asked = 0;
-    const over = client.open({
+    let yielded = 0;
+    const done = client.open({
       task: TASK,
       async *frames() {
         for (;;) {
-          asked += 1;
-          yield { id: asked, data: 'x'.repeat(10_000) };
+          yielded += 1;
+          yield { id: yielded, data: 'x'.repeat(10_000) };
         }
       },
     });
     await settled();
-    const held = asked;
+    const before = yielded;
     jest.advanceTimersByTime(60_000);
     await settled();
-    expect(asked).toBe(held);
+    expect(yielded).toBe(before);
     expect(client.raw.writableLength).toBeLessThan(100_000);
     client.raw.destroy();
-    await over;
+    await done;
   });
 
-  it('that left before its stream began gets none, and none is kept for it', async () => {
+  it('ends immediately when the client disconnects before the stream starts', async () => {
     const client = new Client();
     client.raw.destroy();
     await settled();
-    let listened = false;
-    const gone = client.open({
+    let wasActive = false;
+    const done = client.open({
       task: TASK,
       async *frames(signal) {
-        listened = !signal.aborted;
-        yield* QUIET.frames(signal);
+        wasActive = !signal.aborted;
+        yield* IDLE.frames(signal);
       },
     });
-    await Promise.race([gone, settled().then(settled)]);
-    expect(listened).toBe(false);
-    await gone;
+    await Promise.race([done, settled().then(settled)]);
+    expect(wasActive).toBe(false);
+    await done;
   });
 });

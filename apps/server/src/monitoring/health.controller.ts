@@ -4,33 +4,33 @@ import { AgentDirectory } from '@app/tasks';
 import { PROTOCOL_VERSIONS } from '@app/wire';
 import { Controller, Get, HttpCode, type OnModuleDestroy, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { A2A_BINDINGS, Cards } from '../a2a/cards.js';
+import { A2A_BINDINGS, AgentCards } from '../a2a/cards.js';
 
-/** What this server is and can do, and whether it is alive and ready: one that drains is alive, and takes nothing new. */
+/** Reports what this server offers, and whether it is alive and ready. During shutdown it is alive but not ready. */
 @Controller('health')
 export class HealthController implements OnModuleDestroy {
-  private draining = false;
-  /** One question at a time, for all probes: each would hold a connection for as long as the database is silent. */
-  private asking: Promise<boolean> | null = null;
+  private isClosing = false;
+  /** All probes share one query, because each query holds a connection until the database responds. */
+  private running: Promise<boolean> | null = null;
 
   constructor(
     private readonly database: Database,
     private readonly agents: AgentDirectory,
-    private readonly cards: Cards,
+    private readonly cards: AgentCards,
   ) {}
 
   @Get()
   async health(@Res() reply: FastifyReply): Promise<void> {
-    const database = await this.databaseAnswers();
+    const isReachable = await this.isDatabaseReachable();
     const { capabilities } = this.cards.describe();
-    const status = this.statusWith(database);
+    const status = this.statusWith(isReachable);
     const body = {
       status,
       protocolVersions: PROTOCOL_VERSIONS,
       bindings: [...A2A_BINDINGS, 'REST'],
       capabilities,
       agents: this.agents.all().map(({ name, version }) => ({ name, version })),
-      database: database ? 'ok' : 'unreachable',
+      database: isReachable ? 'ok' : 'unreachable',
     };
     void reply.code(codeOf(status)).send(body);
   }
@@ -43,33 +43,33 @@ export class HealthController implements OnModuleDestroy {
 
   @Get('ready')
   async ready(@Res() reply: FastifyReply): Promise<void> {
-    const status = this.statusWith(await this.databaseAnswers());
+    const status = this.statusWith(await this.isDatabaseReachable());
     void reply.code(codeOf(status)).send({ status });
   }
 
   onModuleDestroy(): void {
-    this.draining = true;
+    this.isClosing = true;
   }
 
-  private statusWith(database: boolean): Status {
-    if (this.draining) return 'draining';
-    return database ? 'ok' : 'unavailable';
+  private statusWith(isReachable: boolean): Status {
+    if (this.isClosing) return 'draining';
+    return isReachable ? 'ok' : 'unavailable';
   }
 
-  private databaseAnswers(): Promise<boolean> {
-    this.asking ??= this.database.pool
+  private isDatabaseReachable(): Promise<boolean> {
+    this.running ??= this.database.pool
       .query('select 1')
       .then(
         () => true,
         () => false,
       )
-      .finally(() => (this.asking = null));
-    return Promise.race([this.asking, delay(PROBE_MS, false, { ref: false })]);
+      .finally(() => (this.running = null));
+    return Promise.race([this.running, delay(PROBE_TIMEOUT_MS, false, { ref: false })]);
   }
 }
 
-/** Whoever probes has little patience, and a database that takes longer is as good as silent. */
-const PROBE_MS = 2_000;
+/** Probes have short timeouts. A database that takes longer to respond counts as unreachable. */
+const PROBE_TIMEOUT_MS = 2_000;
 
 type Status = 'ok' | 'unavailable' | 'draining';
 

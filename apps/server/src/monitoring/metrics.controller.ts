@@ -1,13 +1,13 @@
 import { DomainError } from '@app/domain';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { EdgeRequest } from '../edge/caller.js';
+import type { EdgeRequest } from '../edge/callers/edge-request.js';
 import { Metrics } from './metrics.js';
 
-/** Whose admins operate the server: what it measures is of all tenants. */
+/** The tenant whose admins may read the metrics. The metrics cover all tenants. */
 const OPERATING_TENANT = 'default';
 
-/** Prometheus. On a network only with a credential of the deployment's own admins; on loopback for whoever asks. */
+/** Metrics in the format of Prometheus. They need no credential on a loopback address, else that of an admin. */
 @Controller('metrics')
 export class MetricsController {
   constructor(private readonly metrics: Metrics) {}
@@ -16,7 +16,11 @@ export class MetricsController {
   async read(@Req() request: EdgeRequest, @Res() reply: FastifyReply): Promise<void> {
     const { principal } = request;
     if (principal !== undefined && (principal.role !== 'admin' || principal.tenantId !== OPERATING_TENANT)) {
-      throw new DomainError('Forbidden', `metrics are for admins of the tenant "${OPERATING_TENANT}"`, {});
+      throw new DomainError(
+        'Forbidden',
+        `the caller is not an admin of the tenant "${OPERATING_TENANT}"; only they may read metrics`,
+        {},
+      );
     }
     const { registry } = this.metrics;
     void reply.header('Content-Type', registry.contentType).send(await registry.metrics());

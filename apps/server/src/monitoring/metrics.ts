@@ -2,15 +2,15 @@ import { Database, EventDecoder } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { surfaceOf } from '../edge/surfaces.js';
+import { surfaceOf } from '../edge/http/surfaces.js';
 
-/** What this process measures of itself, for Prometheus. No label names a tenant, a caller or a task. */
+/** The metrics of this process, for Prometheus. No label contains a tenant, a caller or a task. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
   private readonly requests = new Histogram({
     name: 'acta_http_request_duration_seconds',
-    help: 'Time from the head of a request to the end of its answer; sends that wait and streams are as long as they take',
+    help: 'Time from the headers of a request to the end of its response, including blocking sends and streams',
     labelNames: ['surface', 'status'],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
     registers: [this.registry],
@@ -19,19 +19,19 @@ export class Metrics {
   constructor(database: Database, decoder: EventDecoder) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
-    fromCounts({
+    registerCounter({
       name: 'acta_content_skipped_total',
-      help: 'Stored content that could not be shown: a record that someone spoiled',
+      help: 'Stored content that was not returned because it is corrupt',
       label: 'reason',
       registers,
-      counts: () => decoder.skipped,
+      counts: () => decoder.skippedContent,
     });
-    fromCounts({
+    registerCounter({
       name: 'acta_database_round_trips_total',
-      help: 'Statements and transactions that this process has sent',
+      help: 'Statements and transactions that this process has sent to the database',
       label: 'kind',
       registers,
-      counts: () => ({ ...database.counts }),
+      counts: () => ({ ...database.statementCounts }),
     });
     const connections = new Gauge({
       name: 'acta_database_connections',
@@ -47,7 +47,7 @@ export class Metrics {
     });
     const queue = new Gauge({
       name: 'acta_runs',
-      help: 'Work of all tenants and processes that waits for a worker or is held by one',
+      help: 'Runs of all tenants that wait for a worker or are held by one',
       labelNames: ['agent', 'state'],
       registers,
       async collect() {
@@ -64,7 +64,7 @@ export class Metrics {
     });
   }
 
-  /** Measures every request from here on. */
+  /** Measures every request from now on. */
   observe(fastify: FastifyInstance): void {
     fastify.addHook('onResponse', async (request, reply) => {
       const labels = { surface: surfaceOf(request), status: `${Math.trunc(reply.statusCode / 100)}xx` };
@@ -73,8 +73,8 @@ export class Metrics {
   }
 }
 
-/** A counter over numbers that someone else counts. */
-function fromCounts(options: {
+/** Registers a counter whose values are kept elsewhere. */
+function registerCounter(options: {
   readonly name: string;
   readonly help: string;
   readonly label: string;

@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+
+/** Restricts a command or a query to the tasks of one agent. Without `agent`, the tasks of all agents are in scope. */
+export interface AgentScope {
+  readonly agent?: string;
+}
+
+/** The surfaces of one agent: `/agents/{name}/a2a…` and `/agents/{name}/.well-known/…`. */
+const AGENT_PATH = /^\/agents\/([\w.-]+)(\/(?:a2a|\.well-known)(?:[/?].*)?)$/;
+
+const agentByRequest = new WeakMap<IncomingMessage, string>();
+
+/**
+ * Returns a `rewriteUrl` function for Fastify that maps the paths of an agent to the paths of the root, and remembers the
+ * agent of the request. The path of an unknown agent stays unchanged and matches no route.
+ */
+export const rewriteAgentPath =
+  (isAgent: (name: string) => boolean) =>
+  (raw: IncomingMessage): string => {
+    const [, name, path] = AGENT_PATH.exec(raw.url ?? '') ?? [];
+    if (name === undefined || path === undefined || !isAgent(name)) return raw.url ?? '/';
+    agentByRequest.set(raw, name);
+    return path;
+  };
+
+/** Returns the agent of the request's path; undefined at the root, where the default agent responds. */
+export const agentOf = (request: FastifyRequest): string | undefined => agentByRequest.get(request.raw);
+
+/** Returns the agent scope of the request's path. */
+export const agentScopeOf = (request: FastifyRequest): AgentScope => ({ agent: agentOf(request) });

@@ -1,0 +1,68 @@
+import {
+  type A2aCodec,
+  type AnyMethod,
+  type HttpRoute,
+  PROTOCOLS,
+  type ProtocolVersion,
+  protocolVersionOf,
+  TransportError,
+} from '@app/wire';
+import type { EdgeRequest } from '../callers/edge-request.js';
+import { httpJsonPathOf } from './surfaces.js';
+
+const CODECS = Object.values(PROTOCOLS).map(({ codec }) => codec);
+
+export const codecFor = (version: ProtocolVersion): A2aCodec => PROTOCOLS[version].codec;
+
+/** Returns the codec of the version in the request's header. Errors: VersionNotSupported. */
+export const codecOf = (request: EdgeRequest): A2aCodec => codecFor(protocolVersionOf(request.headers['a2a-version']));
+
+/** Returns the codec for an error response: that of version 1.0 if the requested version is not supported. */
+export function errorCodecOf(request: EdgeRequest): A2aCodec {
+  try {
+    return codecOf(request);
+  } catch {
+    return codecFor('1.0');
+  }
+}
+
+/** Returns a JSON-RPC method of a version. Errors: MethodNotFound. */
+export function rpcMethodOf(codec: A2aCodec, name: string): AnyMethod {
+  const method = codec.methods.get(name);
+  if (method !== undefined) return method;
+  const message = `A2A ${codec.version} has no method "${name}"; ${suggestVersionForMethod(codec, name)}`;
+  throw new TransportError('MethodNotFound', message, { method: name });
+}
+
+/** Names the version that has a method, or the methods of this version. The server never changes the version itself. */
+function suggestVersionForMethod(codec: A2aCodec, method: string): string {
+  const other = CODECS.find(({ methods }) => methods.has(method));
+  return other === undefined ? `it has ${[...codec.methods.keys()].join(', ')}` : suggestVersion(other);
+}
+
+const suggestVersion = ({ version }: A2aCodec): string => `A2A ${version} has it: send A2A-Version: ${version}`;
+
+/** Returns the route of a request to the HTTP+JSON binding. Errors: MethodNotAllowed, MethodNotFound. */
+export function httpRouteOf(codec: A2aCodec, request: EdgeRequest): HttpRoute {
+  const routeIn = ({ http }: A2aCodec) => http.route(request.method, httpJsonPathOf(request));
+  try {
+    return routeIn(codec);
+  } catch (error) {
+    if (!TransportError.is(error, 'MethodNotFound')) throw error;
+    const other = CODECS.find((candidate) => candidate !== codec && hasRoute(candidate, routeIn));
+    const hint =
+      other === undefined
+        ? 'among the paths below /a2a/v1 are message:send, message:stream, tasks/{id} and tasks/{id}:cancel'
+        : suggestVersion(other);
+    throw new TransportError('MethodNotFound', `A2A ${codec.version} has no such path; ${hint}`, error.details);
+  }
+}
+
+function hasRoute(codec: A2aCodec, routeIn: (codec: A2aCodec) => HttpRoute): boolean {
+  try {
+    routeIn(codec);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,89 @@
+import { DomainError, type Json, type JsonObject } from '@app/domain';
+import {
+  encodeError,
+  jsonRpcHttpStatus,
+  native,
+  type RequestError,
+  rest,
+  retryAfterSeconds,
+  TransportError,
+} from '@app/wire';
+import type { FastifyReply } from 'fastify';
+import type { EdgeRequest } from '../callers/edge-request.js';
+import { errorCodecOf } from './codecs.js';
+import { discardBody } from './request-body.js';
+import { pathOf, responseMediaTypeOf, surfaceOf } from './surfaces.js';
+
+interface ErrorResponse {
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+/** Sends JSON with the media type of the request's surface. */
+export function sendJson(request: EdgeRequest, reply: FastifyReply, body: Json, status = 200): void {
+  void reply.code(status).header('Content-Type', responseMediaTypeOf(request)).send(JSON.stringify(body));
+}
+
+/** Sends an error in the format of the request's surface. */
+export function sendError(request: EdgeRequest, reply: FastifyReply, error: RequestError): void {
+  const { status, body } = encodeForSurface(request, error);
+  setErrorHeaders(reply, error);
+  sendJson(request, reply, body, status);
+}
+
+/** Sends an error without reading the body. The connection closes, so that the body is not read as the next request. */
+export function rejectUnread(request: EdgeRequest, reply: FastifyReply, error: RequestError): void {
+  discardBody(request.raw);
+  reply.header('Connection', 'close');
+  sendError(request, reply, error);
+}
+
+function setErrorHeaders(reply: FastifyReply, error: RequestError): void {
+  const retryAfter = retryAfterSeconds(error);
+  if (retryAfter !== undefined) reply.header('Retry-After', String(retryAfter));
+  if (error.kind === 'Unauthenticated') reply.header('WWW-Authenticate', 'Bearer');
+  if (TransportError.is(error, 'MethodNotAllowed')) reply.header('Allow', error.details.allow);
+  if (error.kind === 'PayloadTooLarge') reply.header('Connection', 'close');
+}
+
+function encodeForSurface(request: EdgeRequest, error: RequestError): ErrorResponse {
+  const surface = surfaceOf(request);
+  switch (surface) {
+    case 'a2a-json-rpc': {
+      const body = encodeError(request.rpcId ?? null, errorCodecOf(request).rpcError(error));
+      return { status: jsonRpcHttpStatus(error), body };
+    }
+    case 'a2a-http-json':
+      return errorCodecOf(request).httpError(withDefaultVersion(request, error));
+    case 'api':
+      return error.kind === 'TaskNotFound' ? apiNotFound(request, error) : native.httpError(error);
+    case 'rest':
+    case 'discovery':
+    case 'operations':
+    case 'other':
+      return rest.httpError(error);
+  }
+}
+
+/**
+ * Names the version that was assumed because the header is missing. The paths of both versions are the same, so without
+ * the header a valid body of 1.0 fails as an incomplete body of 0.3.
+ */
+function withDefaultVersion(request: EdgeRequest, error: RequestError): RequestError {
+  const hasVersion = (request.headers['a2a-version'] ?? '') !== '';
+  if (hasVersion || !DomainError.is(error, 'InvalidParameters')) return error;
+  const { version } = errorCodecOf(request);
+  const message = `${error.message} (read as A2A ${version}, because the A2A-Version header is missing)`;
+  return new DomainError(error.kind, message, error.details);
+}
+
+/** The paths of the worker API below one run. */
+const RUN_PATH = /^\/api\/runs\/([^/]+)\//;
+
+/** Workers address runs, not tasks. The response is the same for a missing run and for a run of another key. */
+function apiNotFound(request: EdgeRequest, error: RequestError): ErrorResponse {
+  const [, id] = RUN_PATH.exec(pathOf(request.url)) ?? [];
+  if (id === undefined) return native.httpError(error);
+  const message = 'run not found: this key has claimed no such run; use the runId of a claim with the same key';
+  return { status: 404, body: { error: message, kind: 'RunNotFound', details: { runId: decodeURIComponent(id) } } };
+}

@@ -1,0 +1,87 @@
+import { isTerminal, type Message, type Principal, taskNotFound, type TaskView } from '@app/domain';
+import { SubscribeToTask } from '@app/streaming';
+import { CancelTask, GetTask, SendMessage, TaskReader } from '@app/tasks';
+import { rest, type SseFrame } from '@app/wire';
+import { Injectable } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import type { AgentScope } from '../edge/callers/agent-scope.js';
+import type { SseSource } from '../edge/streams/sse-streams.js';
+
+/** The operations of the simple REST that are not one command or one query. */
+@Injectable()
+export class RestTasks {
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly queries: QueryBus,
+    private readonly reader: TaskReader,
+  ) {}
+
+  /** Creates a task, and returns it without waiting for its outcome. Errors: those of SendMessage. */
+  async create(
+    principal: Principal,
+    message: Message,
+    options: AgentScope & { readonly traceParent?: string },
+  ): Promise<TaskView> {
+    const request = { message, acknowledged: true, ...options };
+    const { taskId, follower } = await this.commands.execute(new SendMessage(principal, request));
+    try {
+      const view = await follower.view();
+      if (view === null) throw taskNotFound(taskId);
+      return view;
+    } finally {
+      follower.close();
+    }
+  }
+
+  /** Cancels a task. A task that has ended is returned unchanged. Errors: TaskNotFound, TaskNotCancelable. */
+  async cancel(principal: Principal, taskId: string, scope: AgentScope): Promise<TaskView> {
+    const view = await this.queries.execute(new GetTask(principal, taskId, scope));
+    if (isTerminal(view.state.status)) return view;
+    return this.commands.execute(new CancelTask(principal, taskId, scope));
+  }
+
+  /**
+   * Opens the stream of a task: one frame with the whole task for each change, until it ends. The stream of a task that has
+   * ended is one frame. Errors: TaskNotFound, InvalidParameters.
+   */
+  async openStream(
+    principal: Principal,
+    taskId: string,
+    { lastEventId, ...scope }: AgentScope & { readonly lastEventId?: string },
+  ): Promise<SseSource> {
+    const view = await this.queries.execute(new GetTask(principal, taskId, scope));
+    if (isTerminal(view.state.status) && lastEventId === undefined) return streamOfEnded(view);
+    const subscription = new SubscribeToTask(principal, taskId, { ...scope, until: 'end', lastEventId });
+    const stream = await this.queries.execute(subscription);
+    const { reader } = this;
+    return {
+      task: stream.task,
+      async *frames(signal) {
+        let sent = 0;
+        for await (const { id, update } of stream.frames(signal)) {
+          // The last frame may already include this change.
+          if (id <= sent) continue;
+          const current =
+            update.type === 'task' ? update.view : await reader.view(principal.tenantId, taskId, { artifacts: true });
+          if (current === null) return;
+          sent = current.state.version;
+          yield frameOf(current);
+        }
+      },
+    };
+  }
+}
+
+const frameOf = (view: TaskView): SseFrame => ({
+  id: view.state.version,
+  data: JSON.stringify(rest.encodeTask(view)),
+});
+
+function streamOfEnded(view: TaskView): SseSource {
+  return {
+    task: { taskId: view.taskId, tenantId: view.tenantId, owner: view.state.owner, ring: view.state.ring },
+    async *frames() {
+      yield frameOf(view);
+    },
+  };
+}
