@@ -1,6 +1,7 @@
 import type { Message, Principal, TaskCommand, TaskEvent } from '@app/domain';
 
 type CommandOf<T extends TaskCommand['type']> = Extract<TaskCommand, { type: T }>;
+type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 
 export const aMessage = (text: string, messageId = `message of ${text}`): Message => ({
   messageId,
@@ -58,6 +59,18 @@ export const STARTED: TaskEvent = {
 };
 
 export const RUNNING: readonly TaskEvent[] = [...SUBMITTED, STARTED];
+
+/** The first write of the run that `RUNNING` started. */
+export const WRITE = { runId: 'run-1', seq: 1 };
+export const COMPLETED: EventOf<'TaskCompleted'> = { type: 'TaskCompleted', facts: WRITE };
+export const INPUT_REQUESTED: EventOf<'InputRequested'> = {
+  type: 'InputRequested',
+  facts: { ...WRITE, nextTurn: false, messageId: 'answer text' },
+  content: { message: agentMessage('text') },
+};
+
+export const DEADLINE = '2026-01-01T00:00:05.000Z';
+export const CANCEL_REQUESTED: EventOf<'CancelRequested'> = { type: 'CancelRequested', facts: { deadline: DEADLINE } };
 
 /** A write of the run that `RUNNING` started. */
 export const record = (

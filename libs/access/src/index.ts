@@ -1,5 +1,5 @@
-export * from './keys/api-keys.js';
-export * from './audit/audit-log.js';
-export * from './authentication/authenticator.js';
-export * from './access.module.js';
+export { AccessModule } from './access.module.js';
+export { AuditLog } from './audit/audit-log.js';
+export { Authenticator, BOOTSTRAP_ADMIN } from './authentication/authenticator.js';
 export { TokenBuckets } from './authentication/token-buckets.js';
+export { type ApiKey, ApiKeys, type IssuedApiKey } from './keys/api-keys.js';

@@ -156,7 +156,7 @@ export function readConfig(env: Environment = process.env): Config {
   return Object.freeze(config);
 }
 
-/** Nothing is open to a network without credentials and encryption (design section 8). */
+/** Nothing is open to a network without credentials and encryption. */
 function refuseOpenServer({ host, auth, demoFaults, tls, trustProxy, token }: Config): void {
   if (auth === 'none' && trustProxy !== false) {
     throw new ConfigError(

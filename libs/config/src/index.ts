@@ -1,2 +1,2 @@
-export * from './config.js';
-export * from './config-error.js';
+export { type Config, LOG_LEVELS, type LogLevel, type OidcConfig, readConfig } from './config.js';
+export { ConfigError } from './config-error.js';

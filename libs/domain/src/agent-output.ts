@@ -4,22 +4,22 @@ import { DomainError } from './errors.js';
 import { isPrintableId } from './ids.js';
 import type { RunOutput } from './task/task.commands.js';
 
-/** What an agent may say, before it is recorded: what no client could be shown is InvalidAgentResponse. */
+/** Checks the output of an agent before it is recorded. Throws InvalidAgentResponse for output that no client could receive. */
 export function validateRunOutput(output: RunOutput, taskId: string): void {
-  const breaks = (what: string) =>
-    new DomainError('InvalidAgentResponse', `invalid agent response: ${what}`, { taskId });
+  const invalid = (problem: string) =>
+    new DomainError('InvalidAgentResponse', `invalid agent response: ${problem}`, { taskId });
   if (output.type === 'artifact' && !isPrintableId(output.artifactId)) {
-    throw breaks(`an artifact id must have 1 to ${BOUNDS.idLength} printable characters`);
+    throw invalid(`an artifact id must have 1 to ${BOUNDS.idLength} printable characters`);
   }
   const { upstream } = output.type === 'status' ? output : {};
   if (upstream !== undefined && !Object.values(upstream).every(isPrintableId)) {
-    throw breaks(`ids of an upstream task must have 1 to ${BOUNDS.idLength} printable characters`);
+    throw invalid(`ids of an upstream task must have 1 to ${BOUNDS.idLength} printable characters`);
   }
   switch (contentProblem(contentOf(output))) {
     case 'malformed':
-      throw breaks(`${output.type}: there must be parts, each with exactly one of text, raw, url and data`);
+      throw invalid(`${output.type}: at least one part is required, each with exactly one of text, raw, url and data`);
     case 'too-deep':
-      throw breaks(`${output.type}: JSON may be nested at most ${BOUNDS.jsonDepth} levels deep`);
+      throw invalid(`${output.type}: JSON may have at most ${BOUNDS.jsonDepth} levels`);
     case null:
   }
 }

@@ -15,21 +15,22 @@ const message = (parts: unknown) =>
   validateRunOutput({ type: 'complete', message: { messageId: 'm', role: 'agent', parts: parts as Part[] } }, 'task');
 
 const INVALID: [string, unknown][] = [
-  ['nothing', undefined],
-  ['no parts', []],
-  ['parts that are none', 'text'],
-  ['a part that is a text', ['text']],
+  ['no list of parts', undefined],
+  ['an empty list of parts', []],
+  ['a text instead of parts', 'text'],
+  ['a text instead of a part', ['text']],
   ['a part without content', [{ mediaType: 'text/plain' }]],
   ['a part with two contents', [{ text: 'a', url: 'https://example.com' }]],
-  ['data that is too deep', [{ data: nested(80) }]],
+  ['data that is nested too deeply', [{ data: nested(80) }]],
+  ['a placeholder', [{ text: 'a', placeholder: {} }]],
 ];
 
-describe('what an agent says', () => {
-  it.each(INVALID)('is refused when it has %s, in an artifact and in a message', (_, parts) => {
-    for (const say of [artifact, message]) {
+describe('validateRunOutput', () => {
+  it.each(INVALID)('rejects an artifact and a message with %s', (_, parts) => {
+    for (const validate of [artifact, message]) {
       let thrown: unknown;
       try {
-        say(parts);
+        validate(parts);
       } catch (error) {
         thrown = error;
       }
@@ -37,14 +38,14 @@ describe('what an agent says', () => {
     }
   });
 
-  it('is taken with any of the four contents, empty and null ones too', () => {
+  it('accepts parts with each of the four contents, including empty and null ones', () => {
     const parts: Part[] = [{ text: '' }, { raw: 'aGk=' }, { url: 'https://example.com' }, { data: null }];
     expect(() => artifact(parts)).not.toThrow();
     expect(() => message([...parts, { data: nested(50) }])).not.toThrow();
     expect(() => validateRunOutput({ type: 'status' }, 'task')).not.toThrow();
   });
 
-  it.each(['', ' \u0000', 'x'.repeat(257), '\ud800'])('is refused under the artifact id %j', (id) => {
+  it.each(['', ' \u0000', 'x'.repeat(257), '\ud800'])('rejects the artifact id %j', (id) => {
     expect(() => artifact([{ text: 'a' }], id)).toThrow(/artifact id/);
   });
 });

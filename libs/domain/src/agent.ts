@@ -1,7 +1,7 @@
 import type { RetryPolicy } from './backoff.js';
 import type { JsonObject } from './content.js';
 
-/** What an agent can do, as its card says it (A2A section 4.4.5). */
+/** A skill of an agent, as its card describes it (A2A section 4.4.5). */
 export interface AgentSkill {
   readonly id: string;
   readonly name: string;
@@ -12,28 +12,28 @@ export interface AgentSkill {
   readonly outputModes?: readonly string[];
 }
 
-/** An extension of A2A that an agent speaks (A2A section 4.4.4). */
+/** An A2A extension that an agent supports (A2A section 4.4.4). */
 export interface AgentExtension {
   readonly uri: string;
   readonly description?: string;
-  /** A client that does not name it is refused. */
+  /** A request that does not name the extension is rejected. */
   readonly required?: boolean;
   readonly params?: JsonObject;
 }
 
-/** What the server knows of an agent without running it. */
+/** The properties of an agent that the server knows without running it. */
 export interface AgentProfile {
   readonly name: string;
   readonly description: string;
   readonly version: string;
   readonly skills: readonly AgentSkill[];
-  /** Media types that it accepts; a pattern such as `text/*` or `*` covers many. */
+  /** Media types that the agent accepts; a pattern such as `text/*` or `*` matches several. */
   readonly inputModes: readonly string[];
   readonly outputModes: readonly string[];
   readonly extensions: readonly AgentExtension[];
   readonly retry: RetryPolicy;
-  /** Runs at a time in one process; absent: as many as the process takes. */
+  /** Maximum number of concurrent runs in one process; absent: the limit of the process. */
   readonly concurrency?: number;
-  /** Off: a reused messageId is a new message. For agents whose clients reuse ids. */
+  /** `off`: a reused messageId is a new message, for agents whose clients reuse ids. */
   readonly idempotency: 'on' | 'off';
 }

@@ -1,6 +1,6 @@
 const MiB = 1024 * 1024;
 
-/** The limits in force (design section 6). Sizes are bytes of UTF-8 JSON. */
+/** The limits of requests, tasks and responses. Sizes are in bytes of UTF-8 JSON. */
 export const BOUNDS = {
   requestBodyBytes: 1_500_000,
   clientMessages: 100,
@@ -13,7 +13,7 @@ export const BOUNDS = {
   pageArtifactParts: 1_000,
   taskArtifacts: 20,
   artifactParts: 20,
-  /** Artifacts that one run may start. They are part of the state that every append carries, so there is an end to them. */
+  /** Artifacts that one run may start. Every append carries their ids in the task state, so their number is bounded. */
   runArtifacts: 1_000,
   pageSizeMax: 100,
   pageSizeDefault: 50,
@@ -21,6 +21,6 @@ export const BOUNDS = {
   jsonKeys: 20_000,
   jsonStringBytes: 1_400_000,
   idLength: 256,
-  /** Webhooks of one task. Each event is told to every one of them. */
+  /** Webhooks of one task. Each event is sent to every one of them. */
   pushConfigs: 20,
 } as const;

@@ -8,8 +8,7 @@ export interface JsonObject {
 }
 
 /**
- * One piece of what a message or an artifact says: exactly one of `text`, `raw`, `url` and `data` is present.
- * The shape is that of A2A v1.0 (section 4.1.6) in ProtoJSON: `raw` is base64, `data` may be any JSON value, null included.
+ * One part of a message or an artifact: exactly one of `text`, `raw`, `url` and `data` is present. The shape is that of A2A v1.0 (section 4.1.6) in ProtoJSON: `raw` is base64, `data` may be any JSON value, null included.
  */
 export interface Part {
   text?: string;
@@ -33,7 +32,7 @@ export interface Message {
   referenceTaskIds?: string[];
 }
 
-/** What a run published of one artifact in one event; an artifact is its chunks in order. */
+/** One chunk of an artifact, as one event publishes it. An artifact is its chunks in order. */
 export interface ArtifactContent {
   name?: string;
   description?: string;
@@ -42,27 +41,27 @@ export interface ArtifactContent {
   extensions?: string[];
 }
 
-/** The encrypted half of an event: what people and agents wrote. */
+/** The encrypted part of an event: what people and agents wrote. */
 export interface EventContent {
   message?: Message;
   artifact?: ArtifactContent;
-  /** Where a webhook is told. Its secrets are no part of the record. */
+  /** The URL of a webhook. Events never contain its secrets. */
   push?: { url: string };
 }
 
-/** The text parts of a message, joined by line breaks: what most agents read. */
+/** Returns the text parts of a message, joined by line breaks. */
 export function textOf(message: Pick<Message, 'parts'>): string {
   return message.parts.flatMap((part) => (part.text === undefined ? [] : [part.text])).join('\n');
 }
 
-/** Length in bytes of a value as UTF-8 JSON: the unit of every size bound. */
+/** Returns the size of a value in bytes of UTF-8 JSON, which is the unit of every size bound. */
 export function encodedBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
 /**
- * Why a stored value is not content that a view can show: it is not what `EventContent` says, or nested deeper than any
- * request may be. Null when it can be shown.
+ * Returns why a view cannot show a stored value, or null if it can: the value has not the shape of `EventContent`, or it is
+ * nested more deeply than a request may be.
  */
 export function contentProblem(stored: unknown): 'malformed' | 'too-deep' | null {
   if (!isRecord(stored)) return 'malformed';

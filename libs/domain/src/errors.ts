@@ -1,12 +1,12 @@
-/** One thing that is wrong with a request: where (`message.parts[0]`) and how to mend it. */
+/** One violation in a request: the path of the field (`message.parts[0]`), and what is wrong with it. */
 export interface FieldViolation {
   field: string;
   description: string;
 }
 
 /**
- * Every way in which Acta says no, with what each wire needs to say it well. Meaning only: codes and statuses belong to
- * the wires, each of which has one table over these keys that does not compile until it has them all.
+ * The kinds of errors, with the details that a wire needs. A kind states a meaning. Codes and statuses belong to the wires,
+ * each of which has one table over all kinds.
  */
 export interface DomainErrorDetails {
   // The task
@@ -35,7 +35,7 @@ export interface DomainErrorDetails {
 
 export type DomainErrorKind = keyof DomainErrorDetails;
 
-/** The one error class that crosses rooms. `message` is for people: it names what is wrong and how to mend it. */
+/** The error class of all libraries. `message` is for people: it states what is wrong and what to do. */
 export class DomainError<K extends DomainErrorKind = DomainErrorKind> extends Error {
   constructor(
     readonly kind: K,

@@ -4,9 +4,9 @@ import { contextIdOf, derivedId, eventIdOf, newId, taskIdOf } from './ids.js';
 
 const names = fc.array(fc.oneof(fc.string(), fc.integer()), { minLength: 1, maxLength: 4 });
 
-describe('a derived id', () => {
-  it('is the same for the same names in every process, and a UUID of version 8', () => {
-    // Fixed: another value here would orphan every message that waits to be sent again.
+describe('derivedId', () => {
+  it('returns the same UUID of version 8 for the same names in every process', () => {
+    // With a different value, a repeat of a message that was sent before an upgrade would create a second task.
     expect(taskIdOf('acme', 'alice', 'm1')).toBe('3d87dd71-2ead-821e-aec4-d2c6de492050');
     fc.assert(
       fc.property(names, (some) => {
@@ -16,7 +16,7 @@ describe('a derived id', () => {
     );
   });
 
-  it('differs when the names do, also where their borders lie', () => {
+  it('returns different ids for different names, and for names that differ only in their boundaries', () => {
     expect(derivedId('ab', 'c')).not.toBe(derivedId('a', 'bc'));
     expect(derivedId('a', '')).not.toBe(derivedId('a'));
     fc.assert(
@@ -28,7 +28,7 @@ describe('a derived id', () => {
   });
 
   // F3
-  it('of a task is of its tenant and its caller, and is no context’s and no event’s', () => {
+  it('returns ids that differ by tenant, caller and kind of object', () => {
     const ids = [
       taskIdOf('acme', 'alice', 'm'),
       taskIdOf('acme', 'bob', 'm'),

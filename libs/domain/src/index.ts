@@ -1,17 +1,57 @@
-export * from './agent.js';
-export * from './backoff.js';
-export * from './bounds.js';
-export * from './content.js';
-export * from './errors.js';
-export * from './ids.js';
-export * from './principal.js';
-export * from './task/task.commands.js';
-export * from './task/task.decide.js';
-export * from './task/task.events.js';
-export * from './view/task.fold.js';
-export * from './task/task.state.js';
-export * from './task/task.evolve.js';
-export * from './task/task.record-run.js';
-export * from './view/placeholder.js';
-export * from './view/task.view.js';
-export * from './view/view-bounds.js';
+export type { AgentExtension, AgentProfile, AgentSkill } from './agent.js';
+export { backoffMs, type BackoffPolicy, retryAt, type RetryPolicy } from './backoff.js';
+export { BOUNDS } from './bounds.js';
+export {
+  type ArtifactContent,
+  contentProblem,
+  encodedBytes,
+  type EventContent,
+  type Json,
+  type JsonObject,
+  type Message,
+  type Part,
+  type Role,
+  textOf,
+} from './content.js';
+export {
+  DomainError,
+  type DomainErrorKind,
+  type FieldViolation,
+  invalidField,
+  invalidParameters,
+  taskNotFound,
+} from './errors.js';
+export { contextIdOf, derivedId, eventIdOf, newId, taskIdOf } from './ids.js';
+export { type Actor, canSee, type Principal, SYSTEM_ACTOR } from './principal.js';
+export type { Claim, Fence, PushTarget, RunOutput, TaskCommand } from './task/task.commands.js';
+export { decide } from './task/task.decide.js';
+export { EVENT_SCHEMA_VERSION, RUN_END_EVENTS, type TaskEvent, type UpstreamTask } from './task/task.events.js';
+export { evolve, evolveAll } from './task/task.evolve.js';
+export { endsTurn, fenced } from './task/task.record-run.js';
+export {
+  activeRun,
+  isInterrupted,
+  isQueued,
+  isTerminal,
+  TASK_STATUSES,
+  type TaskState,
+  type TaskStatus,
+} from './task/task.state.js';
+export { type MissingContent, type ViewPart, visibleChunk } from './view/placeholder.js';
+export { appendChunk, messageOfEvent, TaskFold, withUsableContext } from './view/task.fold.js';
+export {
+  type ArtifactView,
+  canStillReply,
+  hasOutcome,
+  isClientVisible,
+  type RecordedEvent,
+  type TaskView,
+} from './view/task.view.js';
+export {
+  boundView,
+  countWithin,
+  type SizedArtifact,
+  type SizedMessage,
+  type UnboundedTask,
+  viewBytes,
+} from './view/view-bounds.js';

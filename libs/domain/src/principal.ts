@@ -1,29 +1,29 @@
-/** `operator` is whoever has the database itself: the command line and the server's own upkeep. */
+/** `operator` has direct access to the database: the command line and the maintenance tasks of the server. */
 export type PrincipalRole = 'member' | 'admin' | 'worker' | 'operator';
 
-/** Who calls. Comes from the credential, never from a request. */
+/** The caller. It comes from the credential, never from a request. */
 export interface Principal {
   readonly tenantId: string;
   readonly subject: string;
   readonly role: PrincipalRole;
-  /** Rings that the caller sees, in the order of its credential; the first is the ring of its new tasks. */
+  /** Rings of the caller in the order of its credential; the first is the ring of its new tasks. */
   readonly rings: readonly string[];
   /** Agents that a worker may run; empty for other roles. */
   readonly agents: readonly string[];
 }
 
-/** Who did something, as an event records it. */
+/** The author of an event. */
 export interface Actor {
   readonly subject: string;
   readonly role: PrincipalRole | 'agent' | 'system';
 }
 
-/** What Acta does by itself (the reaper, the cancel deadline) is recorded under this name. */
+/** The author of events that Acta records by itself, such as those of the reaper and of cancel deadlines. */
 export const SYSTEM_ACTOR: Actor = { subject: 'acta', role: 'system' };
 
 /**
- * Whether a caller may know that a task exists (design section 7): its own tasks in rings that it sees now,
- * or, for an admin, every task of its tenant. The same rule stands in SQL in the list query.
+ * Returns whether a caller may know that a task exists: a member's own tasks in its current rings, or, for an
+ * admin, every task of its tenant. The list query has the same rule in SQL.
  */
 export function canSee(principal: Principal, task: { tenantId: string; owner: string; ring: string }): boolean {
   if (principal.tenantId !== task.tenantId) return false;

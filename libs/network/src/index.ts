@@ -1,7 +1,13 @@
-export * from './address-rules.js';
 export { HttpFailure } from './http-failure.js';
 export type { HttpResponse } from './http-response.js';
-export * from './listen-address.js';
+export { isLoopback, MAX_PROXIES, parseHost, parseTrustProxy } from './listen-address.js';
 export { PinnedHttpClient } from './pinned-http-client.js';
-export * from './target-addresses.js';
-export * from './target-rules.js';
+export {
+  errorCodeSuffix,
+  pinnedLookup,
+  type Resolver,
+  resolveTarget,
+  systemResolver,
+  UnusableHost,
+} from './target-addresses.js';
+export { hostWithoutBrackets, TargetRules } from './target-rules.js';

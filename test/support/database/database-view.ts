@@ -1,5 +1,4 @@
-import type { ApiKeyRole } from '@app/access';
-import { ApiKeys, AuditLog } from '@app/access';
+import { type ApiKey, ApiKeys, AuditLog } from '@app/access';
 import { ChainVerifier } from '@app/audit';
 import { Database, ServerSecret, type StoredEvent } from '@app/storage';
 import { SECRET } from '../processes/start-server.js';
@@ -12,7 +11,7 @@ export interface KeyRequest {
   readonly tenant?: string;
   readonly subject: string;
   readonly rings?: readonly string[];
-  readonly role?: ApiKeyRole;
+  readonly role?: ApiKey['role'];
   /** The agents that a key with the role `worker` may run. */
   readonly agents?: readonly string[];
   readonly expiresAt?: Date;

@@ -1,20 +1,20 @@
 import type { ArtifactContent, Message } from '../content.js';
 import type { LossReason, UpstreamTask } from './task.events.js';
 
-/** A run taken in the same breath as the message that it answers. */
+/** The claim of a run, which may be appended together with the message that starts it. */
 export interface Claim {
   readonly runId: string;
   readonly worker: string;
 }
 
-/** A worker's right to write: every write of a run carries it. */
+/** The fencing token of a run. Every write of the run presents it. */
 export interface Fence {
   readonly runId: string;
   readonly leaseGeneration: number;
   readonly dispatcherGeneration: number;
 }
 
-/** What an agent does, in the order in which it did it. */
+/** One output of an agent. */
 export type RunOutput =
   | { readonly type: 'status'; readonly message?: Message; readonly upstream?: UpstreamTask }
   | {
@@ -33,21 +33,21 @@ export type RunOutput =
   | { readonly type: 'canceled'; readonly message?: Message }
   | { readonly type: 'lost'; readonly reason: LossReason; readonly retry: Retry };
 
-/** A webhook that is to be told of a task, without its secrets: those bypass deciding and the record. */
+/** A webhook of a task. Its secrets are stored apart from events, because events never contain secrets. */
 export interface PushTarget {
   readonly configId: string;
-  /** Whose shapes it is told in. */
+  /** The A2A version of its payloads. */
   readonly protocolVersion: string;
   readonly url: string;
 }
 
-/** What follows a lost run. `notBefore` already has the backoff and its jitter: randomness is an argument. */
+/** The retry after a lost run. `notBefore` (RFC 3339) includes the backoff and its jitter, because `decide` is pure. */
 export interface Retry {
   readonly maxAttempts: number;
   readonly notBefore: string;
 }
 
-/** Imperative: what someone wants of a task. Time and ids are arguments, so that deciding is pure. */
+/** The commands of a task. They contain times and ids, because `decide` is pure. */
 export type TaskCommand =
   | {
       readonly type: 'SubmitTask';
@@ -67,7 +67,7 @@ export type TaskCommand =
       readonly type: 'RecordRun';
       readonly fence: Fence;
       readonly seq: number;
-      /** Version of the newest message that the agent has been given. */
+      /** Version of the newest message that the agent has received. */
       readonly readThrough: number;
       readonly outputs: readonly RunOutput[];
     }
@@ -76,7 +76,7 @@ export type TaskCommand =
       readonly type: 'CancelTask';
       readonly policy: 'fence' | 'holder-only';
       readonly deadline: string;
-      /** Presented by a holder under `holder-only`. */
+      /** The run that the caller holds; required by `holder-only`. */
       readonly holder?: Fence & { readonly worker: string };
     }
   | { readonly type: 'EnforceCancel'; readonly now: string }

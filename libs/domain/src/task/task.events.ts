@@ -1,13 +1,13 @@
 import type { EventContent } from '../content.js';
 
-/** Facts of each event type: what Acta decided. What people and agents wrote is content, kept apart and encrypted. */
+/** The facts of each event type, which Acta decided. What people and agents wrote is content, which is stored encrypted. */
 export interface TaskEventFacts {
   TaskSubmitted: {
     contextId: string;
     ring: string;
     owner: string;
     agent: string;
-    /** The first send was answered before any outcome, so a bare reply must become a completion. */
+    /** The first send returned before an outcome, so a direct message response must become a completion. */
     acknowledged: boolean;
   };
   MessageAccepted: { messageId: string; parts: number; bytes: number; referenceTaskIds?: string[] };
@@ -20,12 +20,12 @@ export interface TaskEventFacts {
   };
   StatusReported: RunFacts &
     AgentMessageFacts & {
-      /** Where the work is done from here on, when another agent does it. */
+      /** The upstream task that does the work from now on. */
       upstream?: UpstreamTask;
     };
   ArtifactPublished: RunFacts & {
     artifactId: string;
-    /** Adds to the artifact that this run started; otherwise it starts it, or starts it anew. */
+    /** True: adds a chunk to the artifact that this run started. False: starts the artifact, or replaces it. */
     append: boolean;
     last: boolean;
     parts: number;
@@ -33,27 +33,27 @@ export interface TaskEventFacts {
   };
   InputRequested: RunFacts & AgentMessageFacts & TurnFacts;
   AuthorizationRequested: RunFacts & AgentMessageFacts & TurnFacts;
-  /** An authorization happened elsewhere: the next turn starts without a message. */
+  /** An out-of-band authorization was granted: the next turn starts without a message. */
   TaskResumed: { dispatcherGeneration: number };
   ReplySent: RunFacts & AgentMessageFacts;
   TaskCompleted: RunFacts & AgentMessageFacts;
   TaskFailed: RunFacts & AgentMessageFacts & { reason: FailureReason };
   TaskRejected: RunFacts & AgentMessageFacts;
   CancelRequested: { deadline: string };
-  /** `seq` where the run itself said so. */
+  /** `seq` is present if the run itself ended with the cancel. */
   TaskCanceled: AgentMessageFacts & { seq?: number; reason: 'idle' | 'agent' | 'deadline' | 'lease' | 'holder' };
   RunLost: { runId: string; reason: LossReason; seq?: number };
   RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string; counted: boolean };
-  /** A webhook hears of what comes after. The same id again replaces it. */
+  /** The webhook receives the events that follow. A second event with the same id replaces it. */
   PushConfigSet: { configId: string; protocolVersion: string };
   PushConfigDeleted: { configId: string };
 }
 
-/** The task of another agent that does the work of this one. Its ids are that agent's. */
+/** The task of an upstream agent that does the work of this task. The upstream agent assigned its ids. */
 export interface UpstreamTask {
   readonly taskId: string;
   readonly contextId: string;
-  /** Id under which the newest message that it has was sent to it. */
+  /** Id of the newest message that was sent to it. */
   readonly messageId: string;
 }
 
@@ -68,7 +68,7 @@ interface AgentMessageFacts {
 }
 
 interface TurnFacts {
-  /** A message that the run never read starts the next turn at once. */
+  /** The run has not read the newest message, which therefore starts the next turn immediately. */
   nextTurn: boolean;
 }
 
@@ -77,12 +77,38 @@ export type LossReason = 'lease-expired' | 'retryable-error' | 'released';
 
 export type TaskEventType = keyof TaskEventFacts;
 
-/** Past-tense facts of one task, in the order of their versions. */
+const ENDS_RUN: Record<TaskEventType, boolean> = {
+  TaskSubmitted: false,
+  MessageAccepted: false,
+  RunStarted: false,
+  StatusReported: false,
+  ArtifactPublished: false,
+  InputRequested: true,
+  AuthorizationRequested: true,
+  TaskResumed: false,
+  ReplySent: true,
+  TaskCompleted: true,
+  TaskFailed: true,
+  TaskRejected: true,
+  CancelRequested: false,
+  TaskCanceled: true,
+  RunLost: true,
+  RunRetried: false,
+  PushConfigSet: false,
+  PushConfigDeleted: false,
+};
+
+/** The types of the events that end a run, if one holds the task. */
+export const RUN_END_EVENTS: readonly TaskEventType[] = (Object.keys(ENDS_RUN) as TaskEventType[]).filter(
+  (type) => ENDS_RUN[type],
+);
+
+/** One event of a task. */
 export type TaskEvent = {
   [T in TaskEventType]: { readonly type: T; readonly facts: TaskEventFacts[T]; readonly content?: EventContent };
 }[TaskEventType];
 
-/** Where an event stands in its stream: what `evolve` needs beside the event itself. */
+/** The position of an event in its stream. */
 export interface StreamPosition {
   /** Counts from 1 in each stream. */
   readonly version: number;
@@ -90,5 +116,5 @@ export interface StreamPosition {
   readonly recordedAt: string;
 }
 
-/** Version that new events are written with; a change of an event's shape raises it and adds an upcaster. */
+/** Schema version of new events. A change of an event's shape increments it and adds an upcaster. */
 export const EVENT_SCHEMA_VERSION = 1;

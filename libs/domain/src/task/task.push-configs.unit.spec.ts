@@ -1,64 +1,70 @@
 import { describe, expect, it } from '@jest/globals';
 import { given } from '../../../../test/support/decider-spec.js';
-import { aMessage, CLAIM, record, RUNNING, SUBMIT, SUBMITTED } from '../../../../test/support/tasks.js';
+import { aMessage, CLAIM, COMPLETED, record, RUNNING, SUBMIT, SUBMITTED } from '../../../../test/support/tasks.js';
 import { BOUNDS } from '../bounds.js';
 import type { TaskEvent } from './task.events.js';
 
 const target = (configId: string) => ({ configId, protocolVersion: '1.0', url: 'https://example.com/hook' });
-const set = (configId: string): TaskEvent => ({
+const pushConfigSet = (configId: string): TaskEvent => ({
   type: 'PushConfigSet',
   facts: { configId, protocolVersion: '1.0' },
   content: { push: { url: 'https://example.com/hook' } },
 });
-const ended: readonly TaskEvent[] = [...RUNNING, { type: 'TaskCompleted', facts: { runId: CLAIM.runId, seq: 1 } }];
+const ENDED: readonly TaskEvent[] = [...RUNNING, COMPLETED];
 
-describe('webhooks of a task', () => {
-  it('are there before the message that they come with, and before its run', () => {
+describe('a push configuration of a task', () => {
+  it('is recorded before the message of the same send, and before its run', () => {
     given([])
       .when({ ...SUBMIT, push: target('c'), claim: CLAIM })
-      .then([{ type: 'TaskSubmitted' }, set('c'), { type: 'MessageAccepted' }, { type: 'RunStarted' }]);
+      .then([{ type: 'TaskSubmitted' }, pushConfigSet('c'), { type: 'MessageAccepted' }, { type: 'RunStarted' }]);
     given(SUBMITTED)
       .when({ type: 'AddMessage', message: aMessage('more'), push: target('c') })
-      .then([set('c'), { type: 'MessageAccepted' }]);
+      .then([pushConfigSet('c'), { type: 'MessageAccepted' }]);
   });
 
-  it('can be set and deleted when the task has ended', () => {
-    given(ended)
+  it('can be set and deleted after the end of the task', () => {
+    given(ENDED)
       .when({ type: 'SetPushConfig', push: target('c') })
-      .then([set('c')]);
-    given([...ended, set('c')])
+      .then([pushConfigSet('c')]);
+    given([...ENDED, pushConfigSet('c')])
       .when({ type: 'DeletePushConfig', configId: 'c' })
       .then([{ type: 'PushConfigDeleted', facts: { configId: 'c' } }]);
   });
 
-  it('can be deleted any number of times', () => {
-    given([...RUNNING, set('c'), { type: 'PushConfigDeleted', facts: { configId: 'c' } }])
+  it('can be deleted repeatedly', () => {
+    given([...RUNNING, pushConfigSet('c'), { type: 'PushConfigDeleted', facts: { configId: 'c' } }])
       .when({ type: 'DeletePushConfig', configId: 'c' })
       .then([]);
     given(RUNNING).when({ type: 'DeletePushConfig', configId: 'never' }).then([]);
   });
 
-  it('are replaced under their id, and limited in number', () => {
-    const full = [...RUNNING, ...Array.from({ length: BOUNDS.pushConfigs }, (_, n) => set(`c${n}`))];
+  it('replaces the configuration with the same id, and is rejected above the maximum number', () => {
+    const full = [...RUNNING, ...Array.from({ length: BOUNDS.pushConfigs }, (_, index) => pushConfigSet(`c${index}`))];
     given(full)
       .when({ type: 'SetPushConfig', push: target('one more') })
       .then('InvalidParameters');
     given(full)
       .when({ type: 'SetPushConfig', push: target('c3') })
-      .then([set('c3')]);
+      .then([pushConfigSet('c3')]);
     given(full)
       .when({ type: 'AddMessage', message: aMessage('more'), push: target('one more') })
       .then('InvalidParameters');
   });
 
-  it('are known by their ids alone, and leave nothing in the state of a task without any', () => {
-    expect(given([...RUNNING, set('a'), set('b'), set('a')]).state).toMatchObject({ pushConfigs: ['b', 'a'] });
-    const without = given([...RUNNING, set('a'), { type: 'PushConfigDeleted', facts: { configId: 'a' } }]).state;
+  it('is in the state by its id alone, and the state of a task without any has no list', () => {
+    expect(given([...RUNNING, pushConfigSet('a'), pushConfigSet('b'), pushConfigSet('a')]).state).toMatchObject({
+      pushConfigs: ['b', 'a'],
+    });
+    const without = given([
+      ...RUNNING,
+      pushConfigSet('a'),
+      { type: 'PushConfigDeleted', facts: { configId: 'a' } },
+    ]).state;
     expect(without).not.toHaveProperty('pushConfigs');
   });
 
-  it('were told of the work, so that a bare reply becomes its completion', () => {
-    given([...RUNNING, set('c')])
+  it('turns a direct message response into a completion, because its webhook was notified of the work', () => {
+    given([...RUNNING, pushConfigSet('c')])
       .when(record([{ type: 'reply', message: { ...aMessage('bye'), role: 'agent' } }]))
       .then([{ type: 'TaskCompleted' }]);
   });

@@ -79,6 +79,22 @@ export function fenced(state: TaskState, taskId: string): DomainError<'Fenced'> 
   });
 }
 
+const ENDS_TURN: Record<RunOutput['type'], boolean> = {
+  status: false,
+  artifact: false,
+  'input-required': true,
+  'auth-required': true,
+  complete: true,
+  fail: true,
+  reject: true,
+  reply: true,
+  canceled: true,
+  lost: true,
+};
+
+/** Returns whether an output ends the turn of its run, so that the run can write nothing more. */
+export const endsTurn = ({ type }: RunOutput): boolean => ENDS_TURN[type];
+
 function recordOutput(
   state: TaskState,
   taskId: string,

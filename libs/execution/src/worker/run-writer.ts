@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainError, encodedBytes, type Fence, fenced, type RunOutput } from '@app/domain';
+import { DomainError, encodedBytes, endsTurn, type Fence, fenced, type RunOutput } from '@app/domain';
 import type { ServerSecret, StreamHead } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
 
@@ -7,17 +7,6 @@ const COALESCE_MS = 100;
 const COALESCE_BYTES = 16 * 1024;
 const BUFFER_BYTES = 256 * 1024;
 const RETRY_MS = 50;
-
-const ENDS_THE_TURN = new Set<RunOutput['type']>([
-  'input-required',
-  'auth-required',
-  'complete',
-  'fail',
-  'reject',
-  'reply',
-  'canceled',
-  'lost',
-]);
 
 /**
  * Writes what a run says, in order, each batch once, under the run's fence. The first chunk of an artifact goes at once;
@@ -75,7 +64,7 @@ export class RunWriter {
     if (output.type === 'artifact') this.started.add(output.artifactId);
     if (!this.mergeIntoLast(output)) this.buffer.push(output);
     this.buffered += size;
-    if (ENDS_THE_TURN.has(output.type)) {
+    if (endsTurn(output)) {
       this.ended = true;
       await this.flush();
       return;

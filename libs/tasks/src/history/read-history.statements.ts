@@ -1,3 +1,4 @@
+import { RUN_END_EVENTS } from '@app/domain';
 import type { NamedStatement } from '@app/storage';
 
 const CONTENT = 'e.version, e.event_id, e.type, e.facts::text as facts, e.content, e.recorded_at';
@@ -38,8 +39,7 @@ export const RUNS: NamedStatement = {
     left join lateral (
       select x.type, x.recorded_at from event x
       where x.tenant_id = e.tenant_id and x.task_id = e.task_id and x.version > e.version
-        and x.type in ('InputRequested', 'AuthorizationRequested', 'ReplySent', 'TaskCompleted', 'TaskFailed',
-          'TaskRejected', 'TaskCanceled', 'RunLost')
+        and x.type in (${RUN_END_EVENTS.map((type) => `'${type}'`).join(', ')})
       order by x.version limit 1
     ) ending on true
     where e.tenant_id = $1 and e.task_id = $2 and e.version > $3 and e.type = 'RunStarted'
