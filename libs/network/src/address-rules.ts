@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 
 type Family = 'ipv4' | 'ipv6';
 
-/** What lies beyond the public internet, by the IANA registries of special-purpose addresses (RFC 6890). */
-const SPECIAL: readonly [what: string, family: Family, ...networks: string[]][] = [
+/** Networks outside of the public internet, from the IANA registries of special-purpose addresses (RFC 6890). */
+const SPECIAL: readonly [kind: string, family: Family, ...networks: string[]][] = [
   ['an unspecified', 'ipv4', '0.0.0.0/8'],
   ['a loopback', 'ipv4', '127.0.0.0/8'],
   ['a link-local', 'ipv4', '169.254.0.0/16'],
@@ -22,7 +22,7 @@ const SPECIAL: readonly [what: string, family: Family, ...networks: string[]][] 
   ['a reserved', 'ipv6', '2001::/23'],
 ];
 
-const listOf = (family: Family, networks: readonly string[]): BlockList => {
+const blockListOf = (family: Family, networks: readonly string[]): BlockList => {
   const list = new BlockList();
   for (const network of networks) {
     const [address, prefix] = network.split('/');
@@ -31,18 +31,18 @@ const listOf = (family: Family, networks: readonly string[]): BlockList => {
   return list;
 };
 
-const RULES = SPECIAL.map(([what, family, ...networks]) => ({ what, family, list: listOf(family, networks) }));
-/** Whatever of IPv6 is not handed out as global unicast is refused without being listed. */
-const GLOBAL_UNICAST = listOf('ipv6', ['2000::/3']);
+const RULES = SPECIAL.map(([kind, family, ...networks]) => ({ kind, family, list: blockListOf(family, networks) }));
+/** All other IPv6 addresses are reserved. */
+const GLOBAL_UNICAST = blockListOf('ipv6', ['2000::/3']);
 
-/** What kind of address this is if it is not a public one ("a loopback"); null for a public one. */
+/** Returns the kind of an address with its article ("a loopback"), or null if the address is public. */
 export function specialAddress(address: string): string | null {
   const version = isIP(address);
-  // A zone (`fe80::1%eth0`) belongs to this host's own links.
+  // An address with a zone (`fe80::1%eth0`) is link-local.
   if (version === 0 || address.includes('%')) return 'an unusable';
   const family = version === 4 ? 'ipv4' : 'ipv6';
-  // Node checks an IPv4-mapped address against IPv4 rules too: only rules of its own family say what it is.
+  // Node also checks an IPv4-mapped address against IPv4 rules, so only the rules of its own family apply.
   const rule = RULES.find((candidate) => candidate.family === family && candidate.list.check(address, family));
-  if (rule !== undefined) return rule.what;
+  if (rule !== undefined) return rule.kind;
   return family === 'ipv6' && !GLOBAL_UNICAST.check(address, family) ? 'a reserved' : null;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { specialAddress } from './address-rules.js';
 
-describe('an address', () => {
+describe('specialAddress', () => {
   it.each([
     ['0.0.0.0', 'an unspecified'],
     ['0.1.2.3', 'an unspecified'],
@@ -36,12 +36,12 @@ describe('an address', () => {
     ['100::1', 'a reserved'],
     ['example.com', 'an unusable'],
     ['', 'an unusable'],
-  ])('%s is %s address', (address, what) => {
-    expect(specialAddress(address)).toBe(what);
+  ])('classifies %j as %s address', (address, kind) => {
+    expect(specialAddress(address)).toBe(kind);
   });
 
   it.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2606:4700:4700::1111', '2a00:1450:4001::1'])(
-    '%s is public',
+    'classifies %j as public',
     (address) => {
       expect(specialAddress(address)).toBeNull();
     },

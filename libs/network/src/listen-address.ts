@@ -1,6 +1,6 @@
 import { isIP, isIPv4 } from 'node:net';
 
-/** Whether only this machine can reach what listens there. */
+/** Returns whether only this machine can connect to a server that listens on this host. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   if (name === 'localhost' || name === '::1') return true;
@@ -17,13 +17,13 @@ export function parseHost(value: string): string | null {
   return host;
 }
 
-// Names of networks that Fastify knows.
+// Names of networks that Fastify accepts.
 const NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 export const MAX_PROXIES = 10;
 
 /**
- * Returns the proxies to trust, or null if `value` names none. `true` is one proxy, not any number of them: a client could otherwise write its own address into X-Forwarded-For and
- * escape every limit by address.
+ * Returns the proxies to trust, or null if `value` is invalid. `true` means one proxy. With any number of proxies, a client could
+ * write an address into X-Forwarded-For and avoid every limit by address.
  */
 export function parseTrustProxy(value: string | null): false | number | string[] | null {
   if (value === null || value === 'false' || value === '0') return false;
@@ -34,8 +34,8 @@ export function parseTrustProxy(value: string | null): false | number | string[]
 }
 
 function isNetwork(text: string): boolean {
-  const [address = '', bits, ...more] = text.split('/');
+  const [address = '', bits, ...rest] = text.split('/');
   const version = isIP(address);
   if (bits === undefined) return version !== 0 || NETWORKS.includes(text);
-  return version !== 0 && more.length === 0 && /^\d+$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+  return version !== 0 && rest.length === 0 && /^\d+$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 }

@@ -7,14 +7,14 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** All addresses of a name. Throws when there is none. */
+/** Returns all addresses of a host name. Throws if there is none. */
 export type Resolver = (name: string) => Promise<readonly ResolvedAddress[]>;
 
-/** Why a name leads nowhere that a connection may go, in words that say nothing of where it leads. */
+/** A connection to a host is not possible or not allowed. */
 export class UnusableHost extends Error {
   constructor(
     message: string,
-    /** The name may lead elsewhere later: it did not resolve. */
+    /** The name did not resolve, but it may resolve later. */
     readonly isTemporary: boolean,
   ) {
     super(message);
@@ -24,8 +24,8 @@ export class UnusableHost extends Error {
 export const systemResolver: Resolver = (name) => systemLookup(name, { all: true, verbatim: true });
 
 /**
- * The addresses of a host, every one of them checked. A connection goes to these alone (`pinnedTo`): between check and
- * connection there is no second look-up that could lead elsewhere. Throws UnusableName, or the signal's reason.
+ * Returns the addresses of a host after it has checked each of them. The connection must use `pinnedLookup`, because a second
+ * lookup could return a different address. Throws UnusableHost, or the reason of the signal.
  */
 export async function resolveTarget(
   host: string,
@@ -34,23 +34,23 @@ export async function resolveTarget(
   signal: AbortSignal,
 ): Promise<readonly ResolvedAddress[]> {
   const family = isIP(host);
-  const addresses = family === 0 ? await orAborted(resolved(host, resolve), signal) : [{ address: host, family }];
+  const addresses = family === 0 ? await abortable(lookupAll(host, resolve), signal) : [{ address: host, family }];
   for (const { address } of addresses) {
     const problem = rules.addressProblem(address);
-    if (problem !== null) throw new UnusableHost(`the name leads to what ${problem}`, false);
+    if (problem !== null) throw new UnusableHost(`the address of the host ${problem}`, false);
   }
   return addresses;
 }
 
-async function resolved(host: string, resolve: Resolver): Promise<readonly ResolvedAddress[]> {
+async function lookupAll(host: string, resolve: Resolver): Promise<readonly ResolvedAddress[]> {
   const addresses = await resolve(host).catch((error: unknown) => {
-    throw new UnusableHost(`the name does not resolve${errorCodeSuffix(error)}`, true);
+    throw new UnusableHost(`the host does not resolve${errorCodeSuffix(error)}`, true);
   });
-  if (addresses.length === 0) throw new UnusableHost('the name does not resolve', true);
+  if (addresses.length === 0) throw new UnusableHost('the host does not resolve', true);
   return addresses;
 }
 
-/** The `lookup` of a connection that goes to one of these addresses, whatever the name says by now. */
+/** Returns the `lookup` function of a connection to one of these addresses. */
 export const pinnedLookup =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>
   (_name, options, callback) => {
@@ -63,17 +63,17 @@ export const pinnedLookup =
     } else callback(null, first!.address, first!.family);
   };
 
-/** A look-up cannot be called off, but nobody needs to wait for it. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Settles early if the signal aborts, because a lookup itself cannot be canceled. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const aborted = () => reject(signal.reason as Error);
-    if (signal.aborted) aborted();
-    signal.addEventListener('abort', aborted, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+    const onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }
 
-/** The code of a failed look-up or connection, as ` (CODE)`; messages name hosts and addresses, so they are left out. */
+/** Returns the code of a failed lookup or connection as ` (CODE)`. The error's message would reveal hosts and addresses. */
 export function errorCodeSuffix(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? ` (${code})` : '';
