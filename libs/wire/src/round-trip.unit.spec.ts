@@ -10,31 +10,34 @@ import {
 } from '@app/domain';
 import fc from 'fast-check';
 import { message } from '../../../test/support/clients/wire-content.js';
+import { sizeOf } from '../../../test/support/extended.js';
 import type { A2aCodec } from './codec.js';
 import type { Method, SendRequest } from './requests.js';
-import { v03, v1 } from './index.js';
+import { PROTOCOLS } from './protocols.js';
 
-/** A task that was sent this one message. */
+const [v1, v03] = [PROTOCOLS['1.0'].codec, PROTOCOLS['0.3'].codec];
+
+/** Returns a task whose history is this message. */
 function taskOf(sent: Message) {
-  const at = { recordedAt: '2026-01-01T00:00:00.000Z' };
+  const recordedAt = '2026-01-01T00:00:00.000Z';
   return new TaskFold('tenant', 'task')
     .add({
       type: 'TaskSubmitted',
       facts: { contextId: 'context', ring: 'ring:a', owner: 'owner', agent: 'agent', acknowledged: true },
       version: 1,
-      ...at,
+      recordedAt,
     })
     .add({
       type: 'MessageAccepted',
       facts: { messageId: sent.messageId, parts: sent.parts.length, bytes: 1 },
       content: { message: sent },
       version: 2,
-      ...at,
+      recordedAt,
     })
     .view();
 }
 
-/** One binding of one version: how it writes a task, and how it reads what is sent. */
+/** The encoding and decoding of one binding of one version. */
 interface Wire {
   readonly name: string;
   encodeTask(view: TaskView): Json;
@@ -52,23 +55,23 @@ const httpJson = ({ version, http }: A2aCodec): Wire => ({
   decodeSend: (params) => http.route('POST', 'message:send').method.decode(params),
 });
 
-const RPC_1 = rpc(v1.codec, 'SendMessage');
-const RPC_03 = rpc(v03.codec, 'message/send');
-const HTTP_03 = httpJson(v03.codec);
+const RPC_1 = rpc(v1, 'SendMessage');
+const RPC_03 = rpc(v03, 'message/send');
+const HTTP_03 = httpJson(v03);
 
-/** The message as a client gets it from the task's history, over the wire. */
+/** Returns the message as a client receives it in the history of its task. */
 function shown(wire: Wire, sent: Message): JsonObject {
   const update = wire.encodeTask(taskOf(sent)) as JsonObject;
   const task = (update['task'] ?? update) as { history: JsonObject[] };
   return JSON.parse(JSON.stringify(task.history[0])) as JsonObject;
 }
 
-/** What a client sends when it sends that message again. */
-const resent = (wire: Wire, said: JsonObject): SendRequest => wire.decodeSend({ message: said }) as SendRequest;
+/** Decodes a send of a message that a client received. */
+const resent = (wire: Wire, received: JsonObject): SendRequest => wire.decodeSend({ message: received }) as SendRequest;
 
-describe.each([RPC_1, RPC_03, httpJson(v1.codec), HTTP_03])('content through $name', (wire) => {
+describe.each([RPC_1, RPC_03, httpJson(v1), HTTP_03])('The content of a message through $name', (wire) => {
   // F30
-  it('is the same after a round trip', () => {
+  it('does not change in a round trip', () => {
     fc.assert(
       fc.property(message, (sent) => {
         const request = resent(wire, shown(wire, sent));
@@ -78,14 +81,14 @@ describe.each([RPC_1, RPC_03, httpJson(v1.codec), HTTP_03])('content through $na
         );
         expect(request).toMatchObject({ taskId: 'task', contextId: 'context' });
       }),
-      { numRuns: 1000 },
+      { numRuns: sizeOf({ smoke: 100, full: 1_000 }) },
     );
   });
 });
 
-describe('content through both versions', () => {
+describe('The content of a message through both versions', () => {
   // F30
-  it('is the same when a v0.3 client sends it on and a v1.0 client reads it', () => {
+  it('does not change between a v0.3 client that sends it and a v1.0 client that reads it', () => {
     fc.assert(
       fc.property(message, (sent) => {
         for (const wire of [RPC_03, HTTP_03]) {
@@ -93,12 +96,12 @@ describe('content through both versions', () => {
           expect(resent(RPC_1, shown(RPC_1, through03)).message).toEqual(sent);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: sizeOf({ smoke: 50, full: 500 }) },
     );
   });
 
   // F30
-  it('has v0.3 file, data and text parts in v1.0 words', () => {
+  it('is converted from the file, data and text parts of v0.3 to v1.0 parts', () => {
     const { message: sent } = resent(RPC_03, {
       kind: 'message',
       messageId: 'm',
@@ -118,8 +121,8 @@ describe('content through both versions', () => {
     ]);
   });
 
-  // The official SDKs wrap such data in the same way, so their v0.3 clients read it as it was.
-  it('wraps data that is no object for v0.3', () => {
+  // The official SDKs wrap such data in the same way, so their v0.3 clients can unwrap it.
+  it('is wrapped for v0.3 clients if it is data that is not an object', () => {
     const sent: Message = { messageId: 'm', role: 'user', parts: [{ data: null }, { data: [1] }, { data: 'x' }] };
     expect(shown(RPC_03, sent)['parts']).toEqual(
       [null, [1], 'x'].map((value) => ({ kind: 'data', data: { value }, metadata: { data_part_compat: true } })),
@@ -127,19 +130,24 @@ describe('content through both versions', () => {
   });
 });
 
-describe('the size of a task', () => {
-  it('is in both versions at most what its bounds reckon with', () => {
+describe('The encoded size of a task', () => {
+  it('does not exceed the size that its bounds assume, in both versions', () => {
     fc.assert(
-      fc.property(fc.array(message, { maxLength: 4 }), (said) => {
+      fc.property(fc.array(message, { maxLength: 4 }), (messages) => {
         const { truncated: _, ...task } = taskOf({ messageId: 'm', role: 'user', parts: [{ data: 0 }] });
-        const artifacts = said.map(({ messageId: artifactId, parts, metadata: some }) => ({
+        const artifacts = messages.map(({ messageId: artifactId, parts, metadata }) => ({
           artifactId,
           parts,
-          ...(some === undefined ? {} : { metadata: some }),
+          ...(metadata === undefined ? {} : { metadata }),
         }));
-        const view: TaskView = { ...task, history: said, artifacts, ...(said[0] ? { statusMessage: said[0] } : {}) };
-        const methods = [v1.codec.methods.get('GetTask')!, v03.codec.methods.get('tasks/get')!];
-        for (const method of [...methods, v03.codec.http.route('GET', 'tasks/task').method]) {
+        const view: TaskView = {
+          ...task,
+          history: messages,
+          artifacts,
+          ...(messages[0] ? { statusMessage: messages[0] } : {}),
+        };
+        const methods = [v1.methods.get('GetTask')!, v03.methods.get('tasks/get')!];
+        for (const method of [...methods, v03.http.route('GET', 'tasks/task').method]) {
           const size = encodedBytes((method as Method<'getTask'>).encode(view, { taskId: 'task' }));
           expect(size).toBeLessThanOrEqual(viewBytes(view));
         }

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BOUNDS } from '@app/domain';
+import { sizeOf } from '../../support/extended.js';
 import { createDataDir } from '../../support/processes/acta-process.js';
 import { DatabaseView } from '../../support/database/database-view.js';
 import { V1Caller, type WirePage } from '../../support/clients/rpc.js';
@@ -22,7 +23,7 @@ const AGENT = `export default {
 };`;
 
 const MiB = 1024 * 1024;
-const TASKS = 100;
+const TASKS = sizeOf({ smoke: 20, full: 100 });
 
 let dataDir: string;
 let env: Record<string, string>;
@@ -69,7 +70,7 @@ async function everyPage(caller: V1Caller, params: Record<string, number | boole
   return pages;
 }
 
-describe('100 tasks with 2 MiB of history each', () => {
+describe(`${TASKS} tasks with 2 MiB of history each`, () => {
   let caller: V1Caller;
   let reader: RunningServer;
   let fromReader: V1Caller;
