@@ -1,6 +1,6 @@
 /**
- * The environment asks for something that Acta cannot do. The message is one sentence for the person who started it: the
- * variable, what is wrong, how to mend it; never a secret's value.
+ * The environment contains an invalid setting. The message is one sentence that names the variable, what is wrong and what to
+ * do. It never contains the value of a secret.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';

@@ -3,25 +3,25 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { ConfigError } from './config-error.js';
-import { readConfig } from './config.js';
-import type { Environment } from './environment.js';
+import { readConfig } from './read-config.js';
+import type { Environment } from './environment-reader.js';
 
 const SECRET = 'a secret that is long enough for anything';
 const folder = mkdtempSync(join(tmpdir(), 'acta-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function refusal(env: Environment): string {
+function errorOf(env: Environment): string {
   try {
     readConfig(env);
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigError);
     return (error as Error).message;
   }
-  throw new Error('the configuration was accepted');
+  throw new Error('readConfig accepted the environment');
 }
 
-describe('the environment', () => {
-  it('gives the documented defaults when nothing is set', () => {
+describe('readConfig', () => {
+  it('returns the documented defaults for an empty environment', () => {
     expect(readConfig({ PATH: '/bin' })).toEqual({
       host: '127.0.0.1',
       port: 8420,
@@ -54,11 +54,11 @@ describe('the environment', () => {
     });
   });
 
-  it('is read once, into an object that nobody changes', () => {
+  it('returns a frozen object', () => {
     expect(Object.isFrozen(readConfig({}))).toBe(true);
   });
 
-  it('takes every variable', () => {
+  it('reads every variable', () => {
     const config = readConfig({
       HOST: '[::1]',
       PORT: '0',
@@ -119,17 +119,17 @@ describe('the environment', () => {
     });
   });
 
-  it('treats a variable that is set to nothing as not set, except the capabilities', () => {
+  it('treats an empty variable as not set, except for the capabilities', () => {
     const config = readConfig({ ACTA_TOKEN: '', DATABASE_URL: '  ', PORT: '', ACTA_CAPABILITIES: '' });
     expect(config).toMatchObject({ token: null, databaseUrl: null, port: 8420 });
     expect(config.capabilities.size).toBe(0);
   });
 
-  it('suggests the nearest name for one that it does not know', () => {
-    expect(refusal({ ACTA_LEASES_MS: '1' })).toBe(
+  it('rejects an unknown name and suggests the nearest one', () => {
+    expect(errorOf({ ACTA_LEASES_MS: '1' })).toBe(
       'ACTA_LEASES_MS is not a setting of Acta: correct it (the nearest is ACTA_LEASE_MS) or remove it.',
     );
-    expect(refusal({ ACTA_CAPABILITY: 'streaming' })).toContain('ACTA_CAPABILITIES');
+    expect(errorOf({ ACTA_CAPABILITY: 'streaming' })).toContain('ACTA_CAPABILITIES');
   });
 
   it.each<[string, Environment]>([
@@ -162,28 +162,28 @@ describe('the environment', () => {
       { ACTA_OIDC_ISSUER: 'i', ACTA_OIDC_AUDIENCE: 'a', ACTA_OIDC_JWKS_URL: 'http://id.example.com/keys' },
     ],
     ['LOG_LEVEL', { LOG_LEVEL: 'verbose' }],
-  ])('refuses a wrong %s in one sentence that names it (%j)', (name, env) => {
-    const message = refusal(env);
+  ])('rejects an invalid %s in one sentence that names it (%j)', (name, env) => {
+    const message = errorOf(env);
     expect(message).toContain(name);
     expect(message).toMatch(/^[^\n]+\.$/);
   });
 
-  it('never repeats a secret', () => {
+  it('never repeats a secret in an error', () => {
     const secret = 'hunter2 hunter2';
     for (const name of ['ACTA_SECRET_KEY', 'ACTA_SECRET_KEY_FILE', 'ACTA_TOKEN', 'ACTA_TLS_KEY', 'ACTA_PUBLIC_URL']) {
-      expect(refusal({ [name]: secret })).not.toContain('hunter2');
+      expect(errorOf({ [name]: secret })).not.toContain('hunter2');
     }
-    expect(refusal({ DATABASE_URL: 'mysql://acta:hunter2@localhost/x' })).not.toContain('hunter2');
-    expect(refusal({ DATABASE_URL: 'postgres://acta:hunter2@localhost/x' })).not.toContain('hunter2');
+    expect(errorOf({ DATABASE_URL: 'mysql://acta:hunter2@localhost/x' })).not.toContain('hunter2');
+    expect(errorOf({ DATABASE_URL: 'postgres://acta:hunter2@localhost/x' })).not.toContain('hunter2');
   });
 
-  it('reads the secret from a file, without the line break at its end', () => {
+  it('reads the secret from a file, without the trailing line break', () => {
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
     expect(readConfig({ ACTA_SECRET_KEY_FILE: file }).secretKey).toBe(SECRET);
   });
 
-  it('counts one proxy when told to trust it, so that no client chooses its own address', () => {
+  it('trusts one proxy for ACTA_TRUST_PROXY=true, so that no client can choose its own address', () => {
     expect(readConfig({ ACTA_TRUST_PROXY: 'true' }).trustProxy).toBe(1);
     expect(readConfig({ ACTA_TRUST_PROXY: '2' }).trustProxy).toBe(2);
     expect(readConfig({ ACTA_TRUST_PROXY: '10.0.0.0/8, fd00::/8' }).trustProxy).toEqual(['10.0.0.0/8', 'fd00::/8']);
@@ -191,31 +191,31 @@ describe('the environment', () => {
   });
 });
 
-describe('what is open to a network', () => {
+describe('readConfig for a host that is open to a network', () => {
   const open = { HOST: '0.0.0.0' };
 
-  it('needs TLS, or a proxy that ends it', () => {
-    expect(refusal(open)).toContain('ACTA_TLS_CERT');
+  it('requires TLS, or a proxy that terminates TLS', () => {
+    expect(errorOf(open)).toContain('ACTA_TLS_CERT');
     expect(readConfig({ ...open, ACTA_TRUST_PROXY: 'true' }).host).toBe('0.0.0.0');
   });
 
   it.each([
     ['ACTA_AUTH', 'none'],
     ['ACTA_DEMO_FAULTS', 'true'],
-  ])('refuses %s=%s', (name, value) => {
-    expect(refusal({ ...open, [name]: value })).toContain(name);
+  ])('rejects %s=%s', (name, value) => {
+    expect(errorOf({ ...open, [name]: value })).toContain(name);
     for (const host of ['127.0.0.1', 'localhost', '::1', '127.8.0.1']) {
       expect(readConfig({ HOST: host, [name]: value }).host).toBe(host);
     }
   });
 
-  it('refuses a server without authentication behind a proxy', () => {
-    expect(refusal({ ACTA_AUTH: 'none', ACTA_TRUST_PROXY: 'true' })).toContain('ACTA_TRUST_PROXY');
+  it('rejects a server without authentication behind a proxy', () => {
+    expect(errorOf({ ACTA_AUTH: 'none', ACTA_TRUST_PROXY: 'true' })).toContain('ACTA_TRUST_PROXY');
   });
 
-  it('refuses a token that is quickly guessed', () => {
+  it('rejects a token that is short enough to be guessed', () => {
     const env = { ...open, ACTA_TRUST_PROXY: 'true' };
-    expect(refusal({ ...env, ACTA_TOKEN: 'letmein' })).toContain('ACTA_TOKEN');
+    expect(errorOf({ ...env, ACTA_TOKEN: 'letmein' })).toContain('ACTA_TOKEN');
     expect(readConfig({ ...env, ACTA_TOKEN: 'x'.repeat(16) }).token).toHaveLength(16);
   });
 });

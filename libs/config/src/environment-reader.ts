@@ -4,32 +4,37 @@ import { ConfigError } from './config-error.js';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses single variables, each with an error that says how to mend it. A variable that is set to nothing counts as not
- * set, because compose files and shells hand those over for what was left out.
+ * Parses single variables. Each error states what to do. An empty variable counts as not set, because compose files and shells
+ * pass empty values for variables that were left out.
  */
 export class EnvironmentReader {
   constructor(private readonly env: Environment) {}
+
+  /** Returns whether the variable is set, possibly to an empty value. */
+  isPresent(name: string): boolean {
+    return this.env[name] !== undefined;
+  }
 
   optional(name: string): string | null {
     const value = this.env[name]?.trim() ?? '';
     return value === '' ? null : value;
   }
 
-  text(name: string, otherwise: string): string {
-    return this.optional(name) ?? otherwise;
+  text(name: string, defaultValue: string): string {
+    return this.optional(name) ?? defaultValue;
   }
 
-  integer(name: string, otherwise: number, [min, max]: readonly [number, number]): number {
+  integer(name: string, defaultValue: number, [min, max]: readonly [number, number]): number {
     const value = this.optional(name);
-    if (value === null) return otherwise;
+    if (value === null) return defaultValue;
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
     if (!(number >= min && number <= max)) throw invalidValue(name, value, `use a whole number from ${min} to ${max}`);
     return number;
   }
 
-  oneOf<T extends string>(name: string, choices: readonly T[], otherwise: T): T {
+  oneOf<T extends string>(name: string, choices: readonly T[], defaultValue: T): T {
     const value = this.optional(name);
-    if (value === null) return otherwise;
+    if (value === null) return defaultValue;
     const choice = choices.find((candidate) => candidate === value);
     if (choice === undefined) throw invalidValue(name, value, `use ${alternatives(choices)}`);
     return choice;
@@ -45,17 +50,17 @@ export class EnvironmentReader {
     return value.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]));
   }
 
-  /** Without echoing it: URLs can carry credentials. `protocols` are those of `URL.protocol`. */
+  /** Errors do not contain the value, because a URL can contain credentials. `protocols` are values of `URL.protocol`. */
   url(name: string, protocols: readonly string[], advice: string): URL | null {
     const value = this.optional(name);
     if (value === null) return null;
     if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
-      throw new ConfigError(`${name} is not a usable URL: ${advice}.`);
+      throw new ConfigError(`${name} is not a valid URL: ${advice}.`);
     }
     return new URL(value);
   }
 
-  /** The content of the file that a variable names. Without echoing the name: people paste the content there instead. */
+  /** Returns the content of the file that a variable names. Errors do not contain the value, which may be a pasted secret. */
   file(name: string): string | null {
     const path = this.optional(name);
     if (path === null) return null;
@@ -63,15 +68,15 @@ export class EnvironmentReader {
       return readFileSync(path, 'utf8');
     } catch (error) {
       const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-      throw new ConfigError(`${name} does not name a readable file (${code}): give the path of a file.`);
+      throw new ConfigError(`${name} does not name a readable file (${code}): use the path of a file.`);
     }
   }
 
-  /** Refuses misspelt variables, which would otherwise be settings that silently do nothing. */
+  /** Rejects misspelled variables, which would otherwise have no effect. */
   rejectUnknown(prefix: string, known: readonly string[]): void {
     for (const name of Object.keys(this.env).toSorted()) {
       if (!name.startsWith(prefix) || known.includes(name)) continue;
-      const nearest = known.toSorted((a, b) => distance(name, a) - distance(name, b))[0]!;
+      const nearest = known.toSorted((a, b) => editDistance(name, a) - editDistance(name, b))[0]!;
       throw new ConfigError(`${name} is not a setting of Acta: correct it (the nearest is ${nearest}) or remove it.`);
     }
   }
@@ -84,8 +89,8 @@ export function invalidValue(name: string, value: string, advice: string): Confi
 export const alternatives = (choices: readonly string[]): string =>
   choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 
-// Levenshtein's, by rows.
-function distance(a: string, b: string): number {
+/** The Levenshtein distance, computed row by row. */
+function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
