@@ -1,12 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 
-/** The log, the keys of its content, and what guards both. */
+/** Creates the event log, the keys of its content, and the trigger that keeps the log append-only. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table server_state (
       only_row boolean primary key default true check (only_row),
       secret_fingerprint text not null,
-      -- Counts the clusters that this database has lived in: transaction ids of a restored dump belong to an earlier epoch.
+      -- The number of clusters that have contained this database. The transaction ids in a restored dump are of an
+      -- earlier epoch.
       epoch integer not null,
       system_identifier text not null
     )`.execute(db);
@@ -19,7 +20,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       event_id uuid not null,
       type text not null,
       schema_version smallint not null,
-      -- json, not jsonb: the text is hashed as it was written.
+      -- json and not jsonb, because json keeps the text that was hashed.
       facts json not null,
       content bytea,
       actor_subject text not null,
@@ -33,13 +34,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       recorded_at timestamptz(3) not null,
       previous_hash bytea not null,
       hash bytea not null,
-      -- Transport only, outside the hash.
+      -- For the order of the feed. Not part of the hash.
       epoch integer not null,
       position bigint generated always as identity,
       transaction_id xid8 not null default pg_current_xact_id(),
       primary key (tenant_id, task_id, version)
     )`.execute(db);
-  // The tenant comes last: first, a planner without statistics would read all of a tenant's events through this index.
+  // With the tenant as the first column, a planner without statistics would read all events of a tenant with this index.
   await sql`create unique index event_id on event (event_id, tenant_id)`.execute(db);
   await sql`create index event_feed on event (epoch, transaction_id, position)`.execute(db);
 
@@ -56,7 +57,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     begin
       raise exception '% is append-only: % is refused', tg_table_name, tg_op using errcode = 'AC403';
     end $$`.execute(db);
-  // Statement triggers cost an insert nothing.
+  // A statement trigger adds no cost to inserts.
   await sql`
     create trigger event_is_append_only before update or delete or truncate on event
     for each statement execute function refuse_change()`.execute(db);

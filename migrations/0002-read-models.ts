@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
-/** What clients read and workers claim. Facts and pointers only: content stays in the log. All of it can be rebuilt. */
+/**
+ * Creates the read models: the tables that clients read and from which workers claim runs. They contain facts and
+ * pointers, and no content. They can be rebuilt from the event log.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table task (
@@ -14,10 +17,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       version integer not null,
       head_hash bytea not null,
       status_at timestamptz(3) not null,
-      -- What decide() needs: the fold of the stream's facts.
+      -- The fold of the stream's facts, which is the input of decide().
       state json not null
     )`.execute(db);
-  // Each carries what the list filters by, so that pages and exact counts are index-only.
+  // Each index includes the filter columns of the list, so that pages and exact counts are index-only.
   await sql`create index task_of_owner on task (tenant_id, owner, status_at desc, task_id desc) include (ring, status, context_id)`.execute(
     db,
   );
@@ -25,8 +28,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     db,
   );
 
-  // After the others: to a planner that takes a new table for empty, all of them cost the same for one task, and it takes the
-  // newest. One of the others would then read all of a tenant's tasks, in every connection that has planned so.
+  // The primary key is the newest index on purpose. On a table without statistics all indexes have the same cost, and
+  // the planner chooses the newest. With one of the others, a read of one task would read all tasks of its tenant.
   await sql`alter table task add primary key (tenant_id, task_id)`.execute(db);
 
   await sql`
@@ -65,7 +68,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       version integer not null,
       run_id text not null,
       artifact_id text not null,
-      -- Version of the chunk that started the artifact: chunks of one start belong together.
+      -- The version of the first chunk of the artifact. Chunks with the same value belong together.
       started_version integer not null,
       parts integer not null,
       bytes integer not null,
@@ -82,9 +85,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       lease_generation integer not null,
       attempts integer not null,
       queued_at timestamptz(3) not null,
-      -- Set while a retry waits for its time.
+      -- Set while a retry is delayed.
       not_before timestamptz(3),
-      -- Set while a run holds the task.
+      -- Set while a run has a lease on the task.
       run_id text,
       worker text,
       lease_expires_at timestamptz,

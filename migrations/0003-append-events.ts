@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * The two functions that write: `write_read_models` puts the projected rows of one task in place, and `append_events` is
- * the only way into the log. An append is one call, one transaction and one round trip, whatever it touches.
+ * Creates the two functions that write: `append_events` is the only one that inserts events, and `write_read_models`
+ * updates the read models of one task. An append is one call, one transaction and one round trip.
  *
- * Lock order everywhere: the queue row, then the task row. A claim holds queue rows while it appends, so an append that
- * took the task row first could deadlock with it.
+ * Lock order in all statements: the queue row, then the task row. A claim locks queue rows before it appends, so it
+ * could deadlock with an append that locks the task row first.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
@@ -28,7 +28,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       if p_rows ? 'chunks' then
         insert into artifact_chunk (tenant_id, task_id, version, run_id, artifact_id, started_version, parts, bytes)
         select p_tenant, p_task, c.version, c.run_id, c.artifact_id,
-          -- A chunk that goes on an artifact belongs to the newest start of it, in this call or before.
+          -- An appended chunk belongs to the newest start of its artifact, in this call or in an earlier one.
           case when c.append then coalesce(
             (select max(s.version) from jsonb_to_recordset(p_rows -> 'chunks')
                as s (version integer, run_id text, artifact_id text, append boolean)
@@ -60,7 +60,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
           not_before = excluded.not_before,
           run_id = excluded.run_id,
           worker = excluded.worker,
-          -- A lease starts with its run; only heartbeats move it after that.
+          -- A lease starts with its run. After that, only heartbeats extend it.
           lease_expires_at = case when r.run_id is not distinct from excluded.run_id then r.lease_expires_at
             else excluded.lease_expires_at end,
           cancel_deadline = excluded.cancel_deadline;
@@ -83,7 +83,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       n integer := cardinality(p_event_ids);
       held record;
     begin
-      -- 1. The fence. The row lock also orders this append with claims and with the reaper.
+      -- 1. Check the fence. The row lock also serializes this append with claims and with the lease reaper.
       if p_expected > 0 then
         select run_id, lease_generation, dispatcher_generation, lease_expires_at into held
         from run_queue where tenant_id = p_tenant and task_id = p_task for update;
@@ -95,7 +95,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         end if;
       end if;
 
-      -- 2. The receipt: whoever sent this message before, in any replica, wins. Waits for a sender that is still at it.
+      -- 2. Store the receipt. The first append of a message succeeds; this insert waits for a concurrent append of the
+      -- same message.
       if p_receipt_message is not null then
         insert into message_receipt (tenant_id, subject, message_id, task_id, fingerprint)
         values (p_tenant, p_receipt_subject, p_receipt_message, p_task, p_fingerprint)
@@ -107,9 +108,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         end if;
       end if;
 
-      -- 3. The task row, where the expected version is checked.
+      -- 3. Write the task row, and check the expected version.
       if p_expected = 0 then
-        -- Locks no context that is there already: tasks that are started in it at once do not wait for each other.
+        -- An existing context is not locked, so that concurrent new tasks in it do not wait for each other.
         insert into context (tenant_id, owner, context_id, ring) values (p_tenant, p_owner, p_context, p_ring)
         on conflict do nothing;
         if not found and not exists (select from context
@@ -128,7 +129,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         end if;
       end if;
 
-      -- 4. The events, each in its place.
+      -- 4. Insert the events, in order.
       insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, content, actor_subject,
         actor_role, command_id, command_fingerprint, causation_id, correlation_id, protocol_version, trace_parent,
         recorded_at, previous_hash, hash, epoch)
@@ -139,10 +140,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
         with ordinality as e (event_id, type, facts, content, hash, i)
       order by e.i;
 
-      -- 5. What is read from them.
+      -- 5. Update the read models.
       perform write_read_models(p_tenant, p_task, p_rows, p_lease_ms);
 
-      -- 6. What is told of them to webhooks: nothing at all for a task that has none.
+      -- 6. Write the webhooks and their deliveries. The argument is null for a task without webhooks.
       if p_pushes is not null then
         perform write_pushes(p_tenant, p_task, p_pushes);
       end if;

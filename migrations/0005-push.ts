@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Webhooks and what is still to be told to them. Neither is a read model: secrets stand in no event, and no event says
- * what became of a delivery, so a rebuild leaves both alone.
+ * Creates the webhooks and their deliveries. They are not read models: no event contains the secrets or the outcomes of
+ * deliveries, so a rebuild does not change these tables.
  *
- * Lock order: the webhook's row, then its deliveries. The row is what a sender leases, so that the deliveries of one
- * webhook go out one after the other, in order, whoever sends them.
+ * Lock order: the row of the webhook, then its deliveries. A sender leases the row of the webhook, so that the
+ * deliveries of one webhook are sent one after the other, in order.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
@@ -14,12 +14,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       task_id text not null,
       config_id text not null,
       protocol_version text not null,
-      -- Address and secrets, encrypted under a key that is gone when the task's key is.
+      -- The address and the secrets. Their key derives from the task's key, so it is erased with the task.
       sealed_target bytea not null,
-      -- Keyed hashes, by which senders see what goes to one place without knowing where that is.
+      -- Keyed hashes of the address. Senders compare them to find webhooks with the same target.
       origin_key bytea not null,
       url_key bytea not null,
-      -- Null when nothing waits. While it is leased: when the lease runs out.
+      -- Null if no delivery is pending. While the webhook is leased: the time at which the lease expires.
       next_attempt_at timestamptz,
       lease uuid,
       primary key (tenant_id, task_id, config_id)
@@ -33,14 +33,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       tenant_id text not null,
       task_id text not null,
       config_id text not null,
-      -- Of the event that it tells of.
+      -- The version of the event.
       version integer not null,
       state text not null default 'pending' check (state in ('pending', 'delivered', 'dead')),
       attempts integer not null default 0,
       created_at timestamptz(3) not null default clock_timestamp(),
       last_attempt_at timestamptz(3),
       delivered_at timestamptz(3),
-      -- What went wrong at the last attempt. Never what the target said, nor where it is.
+      -- The error of the last attempt. It contains neither the response nor the address of the target.
       last_error text,
       primary key (tenant_id, task_id, config_id, version)
     )`.execute(db);
@@ -49,7 +49,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   );
   await sql`create index push_delivery_dead on push_delivery (tenant_id, created_at) where state = 'dead'`.execute(db);
 
-  // Part of an append's own transaction.
+  // Called by append_events, in its transaction.
   await sql`
     create function write_pushes(p_tenant text, p_task text, p_pushes jsonb) returns void language plpgsql as $$
     begin
@@ -64,7 +64,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
           sealed_target = excluded.sealed_target,
           origin_key = excluded.origin_key,
           url_key = excluded.url_key,
-          -- What waits is sent to the new address at once, whoever still tries the old one.
+          -- Pending deliveries are sent to the new address immediately. A sender that uses the old one loses its lease.
           next_attempt_at = case when c.next_attempt_at is not null then clock_timestamp() end,
           lease = null;
       end if;
@@ -90,9 +90,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     end $$`.execute(db);
 
   /*
-   * What became of one delivery, for a sender that still holds the lease. It goes on with the next pending version, which
-   * is the result, unless it gives the webhook back: to wait after a failure (p_wait_ms), or at once.
-   * The row is locked by a statement of its own, so that what is pending is looked up after every append before.
+   * Records the outcome of one delivery, if the sender still has the lease. Returns the next pending version, which the
+   * sender continues with. With p_keep = false it releases the webhook instead; the next attempt is due after
+   * p_wait_ms. A separate statement locks the row, so that the next statement finds the deliveries of every append
+   * before it.
    */
   await sql`
     create function settle_push(p_tenant text, p_task text, p_config text, p_lease uuid, p_version integer,

@@ -5,7 +5,9 @@ import * as appendEvents from './0003-append-events.js';
 import * as access from './0004-access.js';
 import * as push from './0005-push.js';
 
-/** Forward only, in this order. A static map, so that the same code runs from source and from `dist`. */
+/**
+ * All migrations, in order and forward only. The map is static, so that the same code runs from source and from `dist`.
+ */
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-event-log': eventLog,
   '0002-read-models': readModels,
