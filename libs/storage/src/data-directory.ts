@@ -4,13 +4,13 @@ import { join, resolve } from 'node:path';
 import { createFolder, hasErrorCode } from '@app/embedded-postgres';
 import { StorageError } from './storage-error.js';
 
-const RANDOM_BYTES = 32;
-/** Of their base64url form. Anything shorter is a file that a crash or an editor left behind. */
-const LENGTH = 43;
+const VALUE_BYTES = 32;
+/** The length of a value in base64url. A shorter value was damaged, for example by a crash or an editor. */
+const VALUE_LENGTH = 43;
 
 /**
- * What Acta keeps in `ACTA_DATA_DIR` besides the embedded database. Open that first where it is used: it settles who owns
- * the directory. Several processes may start on one directory at once; all get the same values.
+ * The generated token and secret in `ACTA_DATA_DIR`. With the embedded database, open the database first, because it
+ * sets the owner of the directory. Processes that start concurrently on one directory get the same values.
  */
 export class DataDirectory {
   readonly path: string;
@@ -27,61 +27,70 @@ export class DataDirectory {
     return join(this.path, 'secret');
   }
 
-  /** The bearer token of the bootstrap admin, made at the first start. Deleting its file makes another at the next. */
+  /** Returns the bearer token of the bootstrap admin. Generates it if its file does not exist. Throws StorageError. */
   token(): Promise<string> {
-    return this.generated(this.tokenFile, 'delete the file to have a new token made at the next start');
+    return this.readOrGenerate(this.tokenFile, 'delete the file, so that the next start generates a new token');
   }
 
-  /** The secret of the embedded database, made at the first start. Content that it encrypted is lost with it. */
+  /**
+   * Returns the secret of the embedded database. Generates it if its file does not exist. Without the secret, the
+   * encrypted content is lost. Throws StorageError.
+   */
   secret(): Promise<string> {
-    return this.generated(this.secretFile, 'restore it from a backup, as the database can be read with no other');
+    return this.readOrGenerate(
+      this.secretFile,
+      'restore it from a backup, because the database cannot be read without it',
+    );
   }
 
-  private async generated(file: string, advice: string): Promise<string> {
+  private async readOrGenerate(file: string, advice: string): Promise<string> {
     try {
-      const value = (await readIfThere(file)) ?? (await this.generate(file));
-      if (value.trim().length < LENGTH) throw new StorageError(`${file} does not hold what Acta wrote: ${advice}.`);
-      return value.trim();
+      const value = ((await readIfExists(file)) ?? (await this.generate(file))).trim();
+      if (value.length < VALUE_LENGTH) throw new StorageError(`${file} is corrupt: ${advice}.`);
+      return value;
     } catch (error) {
       if (error instanceof StorageError) throw error;
       throw new StorageError(
-        `${file} cannot be used by this user (${(error as Error).message}): give it access, or set ACTA_DATA_DIR to another folder.`,
+        `${file} cannot be used by this user (${(error as Error).message}): give it access, or set ACTA_DATA_DIR to a different folder.`,
         { cause: error },
       );
     }
   }
 
-  // A file of its own that then gets its name, so that it appears whole or not at all, and of two starts at once one wins.
+  /**
+   * Writes a temporary file and links it, so that the file is complete when it appears, and one of several processes
+   * creates it.
+   */
   private async generate(file: string): Promise<string> {
     await createFolder(this.path, 0o700);
-    const unfinished = `${file}.${randomBytes(4).toString('hex')}`;
+    const temporary = `${file}.${randomBytes(4).toString('hex')}`;
     try {
-      const written = await open(unfinished, 'wx', 0o600);
+      const handle = await open(temporary, 'wx', 0o600);
       try {
-        await written.writeFile(`${randomBytes(RANDOM_BYTES).toString('base64url')}\n`);
-        await written.sync();
+        await handle.writeFile(`${randomBytes(VALUE_BYTES).toString('base64url')}\n`);
+        await handle.sync();
       } finally {
-        await written.close();
+        await handle.close();
       }
-      await link(unfinished, file).catch((error: unknown) => {
+      await link(temporary, file).catch((error: unknown) => {
         if (!hasErrorCode(error, 'EEXIST')) throw error;
       });
-      await this.sync();
+      await this.syncFolder();
     } finally {
-      await rm(unfinished, { force: true });
+      await rm(temporary, { force: true });
     }
     return readFile(file, 'utf8');
   }
 
-  // A database that outlives its secret is unreadable, so the name must be on disk before anything is encrypted with it.
-  private async sync(): Promise<void> {
+  // The secret must be on disk before anything is encrypted with it.
+  private async syncFolder(): Promise<void> {
     if (process.platform === 'win32') return;
     const folder = await open(this.path);
     await folder.sync().finally(() => folder.close());
   }
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
+async function readIfExists(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((error: unknown) => {
     if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;

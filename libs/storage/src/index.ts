@@ -1,13 +1,18 @@
 export { ContentCipher, type TaskKey } from './crypto/content-cipher.js';
-export * from './crypto/event-decoder.js';
-export * from './data-directory.js';
-export * from './postgres/database.js';
-export * from './postgres/migrate.js';
-export * from './postgres/open-storage.js';
-export * from './postgres/schema.js';
-export * from './crypto/server-secret.js';
-export * from './storage-error.js';
-export * from './wakeups/task-wakeups.js';
-export * from './storage.module.js';
-export * from './postgres/sql-state.js';
-export * from './crypto/webhook-cipher.js';
+export { EventDecoder, type StreamHead } from './crypto/event-decoder.js';
+export { ServerSecret, type SigningKey, type SigningPurpose } from './crypto/server-secret.js';
+export { WebhookCipher, type WebhookRows, type WebhookTarget } from './crypto/webhook-cipher.js';
+export { DataDirectory } from './data-directory.js';
+export { Database, type Executor, type NamedStatement } from './postgres/database.js';
+export { migrate, pendingMigrations } from './postgres/migrate.js';
+export {
+  connectToDatabase,
+  type DatabaseConnection,
+  openStorage,
+  type Storage,
+  type StorageOptions,
+} from './postgres/open-storage.js';
+export type { Schema, StoredEvent } from './postgres/schema.js';
+export { isRolledBack, isUnavailable, SQL_STATE, sqlStateOf } from './postgres/sql-state.js';
+export { StorageModule } from './storage.module.js';
+export { type TaskChange, TaskWakeups } from './wakeups/task-wakeups.js';

@@ -6,7 +6,10 @@ import type { Storage } from './postgres/open-storage.js';
 import { ServerSecret } from './crypto/server-secret.js';
 import { TaskWakeups } from './wakeups/task-wakeups.js';
 
-/** Puts a storage that is open already in everyone's reach: what fails while it opens is told before Nest starts. */
+/**
+ * Provides the parts of a storage to all modules. The caller opens it, so that its errors are reported before Nest
+ * starts.
+ */
 @Module({})
 export class StorageModule {
   static with(storage: Storage): DynamicModule {

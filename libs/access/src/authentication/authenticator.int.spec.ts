@@ -26,7 +26,7 @@ const newAuthenticator = (change: { auth?: 'none'; token?: string } = {}) =>
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = new Database(testDatabase.url);
-  await database.claimState(new ServerSecret('secret of the authentication tests'));
+  await database.initializeServerState(new ServerSecret('secret of the authentication tests'));
 });
 afterAll(async () => {
   await database?.close();
@@ -93,14 +93,14 @@ describe('a credential', () => {
 
   it('is looked up once for requests that come together, and then trusted for two seconds', async () => {
     const { token } = await here.create(OPERATOR, REQUEST);
-    const before = database.counts.statements;
+    const before = database.statementCounts.statements;
     await Promise.all([withToken(token), withToken(token), withToken(token)]);
     now += 1_999;
     await withToken(token);
-    expect(database.counts.statements - before).toBe(1);
+    expect(database.statementCounts.statements - before).toBe(1);
     now += 1;
     await withToken(token);
-    expect(database.counts.statements - before).toBe(2);
+    expect(database.statementCounts.statements - before).toBe(2);
   });
 });
 
@@ -163,9 +163,9 @@ describe('failed attempts', () => {
 
   it('are limited by address, and say when to try again', async () => {
     await exhaust();
-    const statements = database.counts.statements;
+    const statements = database.statementCounts.statements;
     await expect(withToken(wrong)).rejects.toMatchObject({ kind: 'RateLimited', details: { retryAfterSeconds: 1 } });
-    expect(database.counts.statements).toBe(statements);
+    expect(database.statementCounts.statements).toBe(statements);
     expect(await kindOf(withToken(wrong, '10.0.0.2'))).toBe('Unauthenticated');
     now += 1_000;
     expect(await kindOf(withToken(wrong))).toBe('Unauthenticated');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, type Principal } from '@app/domain';
-import { Database, ServerSecret } from '@app/storage';
+import { Database, ServerSecret, SQL_STATE } from '@app/storage';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { ApiKeys, type ApiKeyRequest } from './api-keys.js';
 import { auditHash, AuditLog } from '../audit/audit-log.js';
@@ -12,7 +12,7 @@ let keys: ApiKeys;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = new Database(testDatabase.url);
-  await database.claimState(new ServerSecret('secret of the key tests'));
+  await database.initializeServerState(new ServerSecret('secret of the key tests'));
   keys = new ApiKeys(database, new AuditLog(database));
 });
 afterAll(async () => {
@@ -156,7 +156,7 @@ describe('the audit log', () => {
     'truncate audit_entry',
     "delete from audit_entry where tenant_id = 'nobody'",
   ])('refuses: %s', async (statement) => {
-    await expect(database.pool.query(statement)).rejects.toMatchObject({ code: 'AC403' });
+    await expect(database.pool.query(statement)).rejects.toMatchObject({ code: SQL_STATE.appendOnly });
   });
 
   it('has no entry of a change that was rolled back', async () => {

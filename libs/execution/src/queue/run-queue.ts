@@ -238,7 +238,7 @@ export class RunQueue {
     return heads.map((row) => ({
       tenantId: row.tenant_id,
       taskId: row.task_id,
-      head: this.decoder.headOf(row.tenant_id, row.task_id, row),
+      head: this.decoder.decodeHead(row.tenant_id, row.task_id, row),
     }));
   }
 }

@@ -39,7 +39,7 @@ export class RemoteClaims {
     private readonly leaseMs: number,
     pollMs = POLL_MS,
   ) {
-    this.waiting = new WaitingClaims(streams.wakeups.queued, pollMs);
+    this.waiting = new WaitingClaims(streams.wakeups.queuedAgents, pollMs);
   }
 
   /** Hands out no more runs: whoever waits for one is answered with none. */

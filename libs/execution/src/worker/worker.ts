@@ -55,7 +55,7 @@ export class Worker extends RunSlots {
     if (this.options.concurrency === 0) return;
     this.draining = false;
     const { leaseMs, pollMs = 500 } = this.options;
-    this.subscription = this.services.streams.wakeups.queued.subscribe(() => this.lookForWork());
+    this.subscription = this.services.streams.wakeups.queuedAgents.subscribe(() => this.lookForWork());
     this.pollTimer = setInterval(() => this.lookForWork(), pollMs);
     this.beatTimer = setInterval(() => void this.heartbeat(), leaseMs / 3);
     this.lookForWork();

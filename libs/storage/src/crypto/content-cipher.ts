@@ -1,36 +1,43 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { ServerSecret } from './server-secret.js';
 
-const NONCE = 12;
-const TAG = 16;
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** The random generator is asked for many nonces at once, because a call costs more than its bytes. */
+const NONCES_PER_CALL = 256;
 
-/** The key of one task's content. Destroying its wrapped form is what erases a task. */
+/** The key of one task's content. To erase the content, Acta deletes the wrapped form of the key. */
 export interface TaskKey {
   readonly key: Buffer;
   readonly wrapped: Buffer;
 }
 
-/** AES-256-GCM over event content, under a key of the task that is itself wrapped by a key of the server's secret. */
+/**
+ * Encrypts event content with AES-256-GCM under a key of the task, which is wrapped by a key derived from the server
+ * secret.
+ */
 export class ContentCipher {
   constructor(private readonly secret: ServerSecret) {}
 
   newKey(tenantId: string, taskId: string): TaskKey {
-    const key = randomBytes(32);
-    return { key, wrapped: sealBytes(this.wrappingKey, key, `${tenantId}/${taskId}`) };
+    const key = randomBytes(KEY_BYTES);
+    return { key, wrapped: encryptBytes(this.wrappingKey, key, `${tenantId}/${taskId}`) };
   }
 
+  /** Throws when the bytes are not the wrapped key of this task. */
   unwrap(tenantId: string, taskId: string, wrapped: Buffer): TaskKey {
-    return { key: openBytes(this.wrappingKey, wrapped, `${tenantId}/${taskId}`), wrapped };
+    return { key: decryptBytes(this.wrappingKey, wrapped, `${tenantId}/${taskId}`), wrapped };
   }
 
-  /** Content as stored: nonce, ciphertext, tag. Bound to its event, so that content cannot be moved between events. */
+  /** Returns the content as it is stored. It is bound to its event, so that it cannot be moved to a different one. */
   encrypt(key: TaskKey, eventId: string, content: unknown): Buffer {
-    return sealBytes(key.key, Buffer.from(JSON.stringify(content)), eventId);
+    return encryptBytes(key.key, Buffer.from(JSON.stringify(content)), eventId);
   }
 
   /** Throws when the bytes are not what was stored for this event. */
   decrypt(key: TaskKey, eventId: string, stored: Buffer): unknown {
-    return JSON.parse(openBytes(key.key, stored, eventId).toString());
+    return JSON.parse(decryptBytes(key.key, stored, eventId).toString());
   }
 
   private get wrappingKey(): Buffer {
@@ -38,25 +45,30 @@ export class ContentCipher {
   }
 }
 
-const NONCES = 256;
 let nonces = Buffer.alloc(0);
 
-/** Random bytes that nobody was given before. The generator is asked for many at a time: a call costs more than its bytes. */
-function freshNonce(): Buffer {
-  if (nonces.length === 0) nonces = randomBytes(NONCES * NONCE);
-  const nonce = nonces.subarray(0, NONCE);
-  nonces = nonces.subarray(NONCE);
+function nextNonce(): Buffer {
+  if (nonces.length === 0) nonces = randomBytes(NONCES_PER_CALL * NONCE_BYTES);
+  const nonce = nonces.subarray(0, NONCE_BYTES);
+  nonces = nonces.subarray(NONCE_BYTES);
   return nonce;
 }
 
-export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
-  const nonce = freshNonce();
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
+/** Returns nonce, ciphertext and tag. Decryption needs the same associated data. */
+export function encryptBytes(key: Buffer, plain: Buffer, associatedData: string): Buffer {
+  const nonce = nextNonce();
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associatedData));
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE)).setAAD(Buffer.from(context));
-  decipher.setAuthTag(sealed.subarray(sealed.length - TAG));
-  return Buffer.concat([decipher.update(sealed.subarray(NONCE, sealed.length - TAG)), decipher.final()]);
+/** Reverses `encryptBytes`. Throws when the key, the bytes or the associated data are not the same. */
+export function decryptBytes(key: Buffer, encrypted: Buffer, associatedData: string): Buffer {
+  const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, NONCE_BYTES)).setAAD(
+    Buffer.from(associatedData),
+  );
+  decipher.setAuthTag(encrypted.subarray(encrypted.length - TAG_BYTES));
+  return Buffer.concat([
+    decipher.update(encrypted.subarray(NONCE_BYTES, encrypted.length - TAG_BYTES)),
+    decipher.final(),
+  ]);
 }

@@ -10,10 +10,10 @@ import type { StoredEvent } from '../postgres/schema.js';
 import { ContentCipher, type TaskKey } from './content-cipher.js';
 import type { ServerSecret } from './server-secret.js';
 
-/** Counts stored content that could not be shown, by reason. */
+/** The number of events whose content could not be shown, by reason. */
 export type SkippedContent = Record<'corrupt' | 'malformed' | 'too-deep' | 'too-large' | 'invalid-context', number>;
 
-/** The end of a stream, on which the next append builds. */
+/** The end of a stream: what the next append to it needs. */
 export interface StreamHead {
   readonly state: TaskState;
   readonly hash: Buffer;
@@ -21,10 +21,19 @@ export interface StreamHead {
   readonly key: TaskKey | null;
 }
 
-/** Turns stored rows into events, states and keys. Corrupt content is skipped and counted, because a read must show the rest. */
+/**
+ * Turns stored rows into events, states and keys. Corrupt content is skipped and counted, so that the rest can be
+ * shown.
+ */
 export class EventDecoder {
   /** Exposed by `/metrics`. Each count is content that was changed after it was recorded. */
-  readonly skipped: SkippedContent = { corrupt: 0, malformed: 0, 'too-deep': 0, 'too-large': 0, 'invalid-context': 0 };
+  readonly skippedContent: SkippedContent = {
+    corrupt: 0,
+    malformed: 0,
+    'too-deep': 0,
+    'too-large': 0,
+    'invalid-context': 0,
+  };
   private readonly cipher: ContentCipher;
 
   constructor(secret: ServerSecret) {
@@ -45,31 +54,32 @@ export class EventDecoder {
     } as RecordedEvent;
   }
 
-  headOf(
+  /** Returns the head of a stream from its task row and its key. */
+  decodeHead(
     tenantId: string,
     taskId: string,
     row: { state: TaskState; head_hash: Buffer; wrapped_key: Buffer | null },
   ): StreamHead {
     return {
-      state: this.stateOf(tenantId, taskId, row.state),
+      state: this.decodeState(tenantId, taskId, row.state),
       hash: row.head_hash,
-      key: this.unwrap(tenantId, taskId, row.wrapped_key),
+      key: this.unwrapKey(tenantId, taskId, row.wrapped_key),
     };
   }
 
   /** Returns the stored state of a task. An unusable context id is replaced. */
-  stateOf(tenantId: string, taskId: string, stored: TaskState): TaskState {
+  decodeState(tenantId: string, taskId: string, stored: TaskState): TaskState {
     const state = withUsableContext(tenantId, taskId, stored);
-    if (state !== stored) this.skipped['invalid-context'] += 1;
+    if (state !== stored) this.skippedContent['invalid-context'] += 1;
     return state;
   }
 
   /** Returns null if the key was destroyed, or if this server's secret did not wrap it. */
-  unwrap(tenantId: string, taskId: string, wrapped: Buffer | null): TaskKey | null {
+  unwrapKey(tenantId: string, taskId: string, wrapped: Buffer | null): TaskKey | null {
     try {
       return wrapped === null ? null : this.cipher.unwrap(tenantId, taskId, wrapped);
     } catch {
-      this.skipped.corrupt += 1;
+      this.skippedContent.corrupt += 1;
       return null;
     }
   }
@@ -81,7 +91,7 @@ export class EventDecoder {
   ): { content: EventContent } | { missing: MissingContent } {
     if (key === null) return { missing: 'erased' };
     const skip = (reason: keyof SkippedContent): { missing: MissingContent } => {
-      this.skipped[reason] += 1;
+      this.skippedContent[reason] += 1;
       return { missing: 'unreadable' };
     };
     let content: unknown;

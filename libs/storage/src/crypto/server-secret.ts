@@ -1,32 +1,31 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
 
-/** What keys are derived for. A purpose is part of the derivation, so a key for one is no key for another. */
+/** The use of a derived key. The purpose is part of the derivation, so that every purpose has a different key. */
 export type KeyPurpose =
   'content-key-wrapping' | 'fingerprint' | 'page-token' | 'push-credentials' | 'secret-fingerprint' | SigningPurpose;
 
-/** What is signed: agent cards, blocks of the log, webhook deliveries. */
-export type SigningPurpose = 'agent-card' | 'seal' | 'webhook';
+export type SigningPurpose = 'agent-card' | 'webhook';
 
-/** An Ed25519 key pair, and its public half for a JWK set (RFC 8037). */
+/** An Ed25519 key pair, and its public key as a JWK (RFC 8037). */
 export interface SigningKey {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** The thumbprint of the public key (RFC 7638): the `kid` of what it signs. */
+  /** The thumbprint of the public key (RFC 7638), which is the `kid` of its signatures. */
   readonly keyId: string;
   readonly jwk: { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string };
 }
 
-/** DER of a PKCS #8 Ed25519 key up to its 32 bytes (RFC 8410 section 7). */
+/** The DER encoding of a PKCS #8 Ed25519 key without the 32 bytes of the key (RFC 8410 section 7). */
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The one secret of a deployment (`ACTA_SECRET_KEY`). */
+/** The secret of a deployment (`ACTA_SECRET_KEY`), and the keys that are derived from it. */
 export class ServerSecret {
   private readonly derived = new Map<KeyPurpose, Buffer>();
   private readonly signing = new Map<SigningPurpose, SigningKey>();
 
   constructor(private readonly secret: string) {}
 
-  /** 32 bytes: HKDF-SHA256 (RFC 5869) of the secret for one purpose. */
+  /** Derives 32 bytes for one purpose with HKDF-SHA256 (RFC 5869). */
   key(purpose: KeyPurpose): Buffer {
     let key = this.derived.get(purpose);
     if (key === undefined) {
@@ -36,7 +35,7 @@ export class ServerSecret {
     return key;
   }
 
-  /** The key pair that every replica signs one kind of thing with. */
+  /** Derives the key pair for one purpose. It is the same in every replica. */
   signingKey(purpose: SigningPurpose): SigningKey {
     let pair = this.signing.get(purpose);
     if (pair === undefined) {
@@ -51,11 +50,14 @@ export class ServerSecret {
     return pair;
   }
 
+  /** Returns the HMAC-SHA256 of data under the key for one purpose. */
   hmac(purpose: KeyPurpose, data: string | Buffer): Buffer {
     return createHmac('sha256', this.key(purpose)).update(data).digest();
   }
 
-  /** Kept in the database, so that a server with another secret notices before it writes anything. */
+  /**
+   * Returns a value for the database, by which a server with a different secret is detected before it writes anything.
+   */
   fingerprint(): string {
     return this.key('secret-fingerprint').toString('hex');
   }

@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { openBytes, sealBytes, type TaskKey } from './content-cipher.js';
+import { decryptBytes, encryptBytes, type TaskKey } from './content-cipher.js';
 import type { ServerSecret } from './server-secret.js';
 
-/** Where a webhook is, and what it must be shown. */
+const BLIND_INDEX_BYTES = 16;
+
+/** The address of a webhook, and the credentials that its requests contain. */
 export interface WebhookTarget {
   readonly url: string;
   /** Sent as `X-A2A-Notification-Token`. */
@@ -11,31 +13,32 @@ export interface WebhookTarget {
   readonly authentication?: { readonly scheme: string; readonly credentials?: string };
 }
 
-/** What an append does to the webhooks of its task; see `write_pushes`. */
-export interface PushRows {
+/** The changes that an append makes to the webhooks of its task, for the SQL function `write_pushes`. */
+export interface WebhookRows {
   readonly set?: { readonly configId: string; readonly protocolVersion: string; readonly target: WebhookTarget };
   readonly deleted?: readonly string[];
-  /** What is to be told to whom. */
+  /** The new deliveries: the webhook, and the version of the event. */
   readonly deliveries?: readonly { config_id: string; version: number }[];
 }
 
-interface Place {
+/** Identifies one webhook. */
+interface WebhookKey {
   readonly tenantId: string;
   readonly taskId: string;
   readonly configId: string;
 }
 
 /**
- * AES-256-GCM over webhook targets, under a key that takes both the server's secret and the task's key: erasing a task
- * takes its webhooks with it.
+ * Encrypts webhook targets with AES-256-GCM under a key that is derived from the server secret and the task's key.
+ * Erasing a task therefore erases the targets of its webhooks.
  */
 export class WebhookCipher {
   constructor(private readonly secret: ServerSecret) {}
 
-  /** The rows as `write_pushes` takes them. */
-  rows({ set, ...rest }: PushRows, key: TaskKey | null, task: Omit<Place, 'configId'>): object {
+  /** Returns the rows in the form that `write_pushes` expects, with the target encrypted. Throws for an erased task. */
+  encryptRows({ set, ...rest }: WebhookRows, key: TaskKey | null, task: Omit<WebhookKey, 'configId'>): object {
     if (set === undefined) return rest;
-    if (key === null) throw new Error(`task ${task.taskId} was erased and takes no webhook`);
+    if (key === null) throw new Error(`Task ${task.taskId} was erased, so it cannot have a webhook.`);
     const { configId, protocolVersion, target } = set;
     const { origin, pathname } = new URL(target.url);
     return {
@@ -43,30 +46,35 @@ export class WebhookCipher {
       set: {
         config_id: configId,
         protocol_version: protocolVersion,
-        sealed_target: this.seal(target, key, { ...task, configId }).toString('base64'),
-        origin_key: this.nameless(origin).toString('base64'),
-        url_key: this.nameless(origin + pathname).toString('base64'),
+        sealed_target: this.encrypt(target, key, { ...task, configId }).toString('base64'),
+        origin_key: this.blindIndex(origin).toString('base64'),
+        url_key: this.blindIndex(origin + pathname).toString('base64'),
       },
     };
   }
 
   /** Throws when the bytes are not what was stored for this webhook. */
-  open(sealed: Buffer, key: TaskKey, place: Place): WebhookTarget {
-    return JSON.parse(openBytes(this.keyOf(key), sealed, contextOf(place)).toString()) as WebhookTarget;
+  decrypt(encrypted: Buffer, key: TaskKey, webhook: WebhookKey): WebhookTarget {
+    return JSON.parse(
+      decryptBytes(this.targetKeyOf(key), encrypted, associatedDataOf(webhook)).toString(),
+    ) as WebhookTarget;
   }
 
-  private seal(target: WebhookTarget, key: TaskKey, place: Place): Buffer {
-    return sealBytes(this.keyOf(key), Buffer.from(JSON.stringify(target)), contextOf(place));
+  private encrypt(target: WebhookTarget, key: TaskKey, webhook: WebhookKey): Buffer {
+    return encryptBytes(this.targetKeyOf(key), Buffer.from(JSON.stringify(target)), associatedDataOf(webhook));
   }
 
-  private keyOf({ key }: TaskKey): Buffer {
+  private targetKeyOf({ key }: TaskKey): Buffer {
     return createHmac('sha256', this.secret.key('push-credentials')).update('target').update(key).digest();
   }
 
-  /** The same for the same name, and no way back to it without the secret. */
-  private nameless(name: string): Buffer {
-    return this.secret.hmac('push-credentials', `lane ${name}`).subarray(0, 16);
+  /** Returns a keyed hash, by which the database can compare addresses without containing them. */
+  private blindIndex(address: string): Buffer {
+    // The prefix is part of every stored index, so it must not change.
+    return this.secret.hmac('push-credentials', `lane ${address}`).subarray(0, BLIND_INDEX_BYTES);
   }
 }
 
-const contextOf = ({ tenantId, taskId, configId }: Place): string => JSON.stringify([tenantId, taskId, configId]);
+function associatedDataOf({ tenantId, taskId, configId }: WebhookKey): string {
+  return JSON.stringify([tenantId, taskId, configId]);
+}

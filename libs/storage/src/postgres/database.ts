@@ -1,28 +1,41 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import type { Schema } from './schema.js';
+import { StorageError } from '../storage-error.js';
 import type { ServerSecret } from '../crypto/server-secret.js';
-import { isOverdue } from './sql-state.js';
+import type { Schema } from './schema.js';
+import { isQueryTimeout } from './sql-state.js';
 
+const MAX_CONNECTIONS = 16;
+/**
+ * The first setting is for disks on which a random page costs little more than the next one. The second turns off
+ * parallel workers, which cost many short statements more than they save. Together they make the planner count a list
+ * on its index.
+ */
+const PLANNER_SETTINGS = 'set random_page_cost = 1.1; set max_parallel_workers_per_gather = 0';
+/**
+ * The share of the query timeout after which the server cancels a statement, so that it does not commit after its
+ * caller has failed.
+ */
+const STATEMENT_TIMEOUT_SHARE = 0.9;
+const SELECT_NOW: NamedStatement = { name: 'now', text: 'select clock_timestamp() as now' };
+
+/** The address of a database: a URL, or the options of the driver. */
 export type ConnectionConfig = string | pg.PoolConfig;
 
-/** A statement with a name is planned once for each connection. */
+/** A prepared statement. Postgres parses it once for each connection. */
 export interface NamedStatement {
   readonly name: string;
   readonly text: string;
 }
 
-/** Whatever runs statements: the pool, or one connection inside a transaction. */
+/** Runs statements: the pool, or one connection inside a transaction. */
 export type Executor = Pick<pg.Pool, 'query'>;
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;
-  /**
-   * For a connection, and for the answer to each statement, in milliseconds: a database that is silent must not hold whoever
-   * asks it. 0 or absent: as long as it takes, which is for what may rightly take long.
-   */
-  readonly answerMs?: number;
-  /** Hears of connections that break while idle; the pool replaces them. */
+  /** Limit for a connection attempt and for each query, in milliseconds. 0 or absent: no limit. */
+  readonly queryTimeoutMs?: number;
+  /** Receives the errors of idle connections. The pool replaces these connections. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -31,78 +44,69 @@ export interface StatementCounts {
   transactions: number;
 }
 
-/**
- * How the planner is to see this database: on disks where a random page costs little more than the next one, and without
- * parallel workers, which cost many short statements more than they save. Both keep the exact count of a list on its index.
- */
-const PLANNING = 'set random_page_cost = 1.1; set max_parallel_workers_per_gather = 0';
-
-const NOW: NamedStatement = { name: 'now', text: 'select clock_timestamp() as now' };
-
-/** What nobody waits for any more must not go on, and be done after its caller was told that it was not. */
-const settingsFor = (answerMs = 0) => `${PLANNING}; set statement_timeout = ${Math.round(answerMs * 0.9)}`;
-
-/** The connections of this process to the one database. */
+/** The connection pool of this process. */
 export class Database {
   readonly pool: pg.Pool;
   readonly kysely: Kysely<Schema>;
-  /** Counted for `/metrics`. */
-  readonly counts: StatementCounts = { statements: 0, transactions: 0 };
+  /** Exposed by `/metrics`. */
+  readonly statementCounts: StatementCounts = { statements: 0, transactions: 0 };
   private currentEpoch: number | null = null;
 
   constructor(
     readonly connection: ConnectionConfig,
-    options: DatabaseOptions = {},
+    { maxConnections = MAX_CONNECTIONS, queryTimeoutMs = 0, onError }: DatabaseOptions = {},
   ) {
     const config: pg.PoolConfig = typeof connection === 'string' ? { connectionString: connection } : connection;
     this.pool = new pg.Pool({
-      max: options.maxConnections ?? 16,
+      max: maxConnections,
       application_name: 'acta',
       keepAlive: true,
-      connectionTimeoutMillis: options.answerMs,
-      query_timeout: options.answerMs,
+      connectionTimeoutMillis: queryTimeoutMs,
+      query_timeout: queryTimeoutMs,
       ...config,
-      onConnect: (client) => client.query(settingsFor(options.answerMs)),
+      onConnect: (client) => client.query(sessionSettings(queryTimeoutMs)),
     } as pg.PoolConfig);
-    // An idle connection that the server closes must not end the process.
-    this.pool.on('error', (error) => options.onError?.(error));
-    // Nor must one that breaks while it is lent out, when the pool does not listen: whoever has it is told by its query.
+    // Without this listener, an idle connection that the server closes would end the process.
+    this.pool.on('error', (error) => onError?.(error));
+    // The pool does not listen to a connection that is in use. Its user gets the error from its own query.
     this.pool.on('connect', (client) => client.on('error', () => undefined));
-    // Kysely gives back a connection whatever became of its statement: one that still owes an answer is not for the next.
+    // Kysely also releases a connection whose statement timed out. A response to that statement must not reach the next
+    // user.
     this.pool.on('release', (error, client) => {
-      if (!error && owesAnswer(client)) void (client as unknown as pg.Client).end();
+      if (!error && isBusy(client)) void (client as unknown as pg.Client).end();
     });
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
   }
 
-  /** The epoch that new events are written in. Known once `claimState` has run. */
+  /** The epoch of new events. Throws before `initializeServerState`. */
   get epoch(): number {
-    if (this.currentEpoch === null) throw new Error('the database is used before claimState()');
+    if (this.currentEpoch === null) throw new Error('The epoch is unknown: call initializeServerState() first.');
     return this.currentEpoch;
   }
 
-  /** Runs one named statement: one round trip. */
+  /** Runs one named statement in one round trip, and returns its rows. */
   async run<Row extends pg.QueryResultRow>(
     statement: NamedStatement,
     values: readonly unknown[],
     executor: Executor = this.pool,
   ): Promise<Row[]> {
-    this.counts.statements += 1;
+    this.statementCounts.statements += 1;
     const result = await executor.query<Row>({ ...statement, values: values as unknown[] });
     return result.rows;
   }
 
   /**
-   * Now, in milliseconds, by the clock that says when a retry or a cancel is due. That of this process may be hours off.
-   * One round trip.
+   * Returns the database time in milliseconds. Retries and cancels are due by this time, because the server time can be
+   * wrong. Takes one round trip.
    */
   async now(executor?: Executor): Promise<number> {
-    const [row] = await this.run<{ now: Date }>(NOW, [], executor);
+    const [row] = await this.run<{ now: Date }>(SELECT_NOW, [], executor);
     return row!.now.getTime();
   }
 
+  /** Runs work in one transaction. Commits when the work resolves, and rolls back when it rejects. */
   async transaction<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
-    this.counts.transactions += 1;
+    this.statementCounts.transactions += 1;
     const client = await this.pool.connect();
     try {
       await client.query('begin');
@@ -111,26 +115,27 @@ export class Database {
       client.release();
       return result;
     } catch (error) {
-      if (isOverdue(error)) {
-        // A rollback would wait behind the answer that does not come; the server rolls back what loses its connection.
+      if (isQueryTimeout(error)) {
+        // A rollback would wait for the response to the query that timed out. The server rolls back when the connection
+        // closes.
         client.release(error as Error);
         throw error;
       }
-      // A connection that cannot even roll back is broken: the pool must not hand it out again.
+      // A connection on which the rollback fails is broken, so the pool must not use it again.
       await client.query('rollback').then(
         () => client.release(),
-        (broken: Error) => client.release(broken),
+        (rollbackError: Error) => client.release(rollbackError),
       );
       throw error;
     }
   }
 
   /**
-   * Makes sure that this server and this database belong together: the first server to come leaves the fingerprint of
-   * its secret, every other must have the same. A database that was restored into another cluster starts a new epoch,
-   * because that cluster's transaction ids say nothing about the events it brought along.
+   * Checks that the database was created with this secret, and determines the epoch. The first server stores the
+   * fingerprint of its secret. A database that was restored into a different cluster starts a new epoch, because the
+   * transaction ids of its events mean nothing in that cluster. Throws StorageError for a different secret.
    */
-  async claimState(secret: ServerSecret): Promise<void> {
+  async initializeServerState(secret: ServerSecret): Promise<void> {
     this.currentEpoch = await this.transaction(async (executor) => {
       const system = await executor.query<{ id: string }>(
         'select system_identifier::text as id from pg_control_system()',
@@ -145,8 +150,8 @@ export class Database {
       );
       const state = rows[0]!;
       if (state.secret_fingerprint !== secret.fingerprint()) {
-        throw new Error(
-          'this database was written with another secret: start with the ACTA_SECRET_KEY that it was created with',
+        throw new StorageError(
+          'The database was created with a different secret: set ACTA_SECRET_KEY to the secret that it was created with.',
         );
       }
       if (state.system_identifier === id) return state.epoch;
@@ -157,12 +162,16 @@ export class Database {
 
   async close(): Promise<void> {
     await this.kysely.destroy();
-    // Kysely ends the pool only when it has run a query itself.
+    // Kysely ends the pool only if Kysely has run a query itself.
     if (!this.pool.ended) await this.pool.end();
   }
 }
 
-/** The types leave out that a client knows it. */
-function owesAnswer(client: pg.PoolClient): boolean {
+function sessionSettings(queryTimeoutMs: number): string {
+  return `${PLANNER_SETTINGS}; set statement_timeout = ${Math.round(queryTimeoutMs * STATEMENT_TIMEOUT_SHARE)}`;
+}
+
+/** Tells whether a connection still waits for a response. The types of the driver omit this property. */
+function isBusy(client: pg.PoolClient): boolean {
   return !(client as unknown as { readyForQuery: boolean }).readyForQuery;
 }

@@ -1,32 +1,35 @@
 import { Migrator } from 'kysely';
 import { MIGRATIONS } from '../../../../migrations/index.js';
+import { StorageError } from '../storage-error.js';
 import type { Database } from './database.js';
 
-/** The database has been migrated by a newer Acta than this one. */
-export class NewerSchemaError extends Error {}
-
 /**
- * Brings the schema up to date and gives the names of the migrations that it applied. Several starters at once are safe: Kysely's
- * lock lets one apply, and the others find nothing to do.
+ * Applies the pending migrations and returns their names. Processes can call it concurrently: the lock of Kysely lets
+ * one of them apply the migrations. Throws StorageError if the schema is newer than this version of Acta.
  */
 export async function migrate(database: Database): Promise<string[]> {
-  const migrator = new Migrator({ db: database.kysely, provider: { getMigrations: async () => MIGRATIONS } });
+  const migrator = migratorFor(database);
   const applied = await migrator.getMigrations().catch(() => []);
-  if (applied.length > 0) await refuseNewerSchema(database);
+  if (applied.length > 0) await checkSchemaIsNotNewer(database);
   const { error, results } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
   return (results ?? []).filter((r) => r.status === 'Success').map((r) => r.migrationName);
 }
 
-/** Names of the migrations that the database lacks. Changes nothing. Throws NewerSchemaError. */
+/**
+ * Returns the names of the pending migrations. Throws StorageError if the schema is newer than this version of Acta.
+ */
 export async function pendingMigrations(database: Database): Promise<string[]> {
-  await refuseNewerSchema(database);
-  const migrator = new Migrator({ db: database.kysely, provider: { getMigrations: async () => MIGRATIONS } });
-  const known = await migrator.getMigrations();
-  return known.filter(({ executedAt }) => executedAt === undefined).map(({ name }) => name);
+  await checkSchemaIsNotNewer(database);
+  const migrations = await migratorFor(database).getMigrations();
+  return migrations.filter(({ executedAt }) => executedAt === undefined).map(({ name }) => name);
 }
 
-async function refuseNewerSchema(database: Database): Promise<void> {
+function migratorFor({ kysely }: Database): Migrator {
+  return new Migrator({ db: kysely, provider: { getMigrations: async () => MIGRATIONS } });
+}
+
+async function checkSchemaIsNotNewer(database: Database): Promise<void> {
   const { rows } = await database.pool.query<{ present: string | null }>(
     "select to_regclass('kysely_migration') as present",
   );
@@ -35,6 +38,8 @@ async function refuseNewerSchema(database: Database): Promise<void> {
   const recorded = await database.pool.query<{ name: string }>('select name from kysely_migration order by name');
   const newer = recorded.rows.map((row) => row.name).filter((name) => !known.has(name));
   if (newer.length > 0) {
-    throw new NewerSchemaError(`the database has a newer schema (${newer.join(', ')}): start a newer Acta on it`);
+    throw new StorageError(
+      `The schema of the database is newer than this version of Acta (${newer.join(', ')}): start a newer version of Acta.`,
+    );
   }
 }

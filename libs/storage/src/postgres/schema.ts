@@ -1,6 +1,6 @@
 import type { ColumnType, Generated } from 'kysely';
 
-/** The tables as Kysely sees them; what each column means stands in `migrations/`. */
+/** The tables, for Kysely. The comments in `migrations/` describe the columns. */
 export interface Schema {
   server_state: {
     only_row: Generated<boolean>;
@@ -114,7 +114,7 @@ export interface EventTable {
   event_id: string;
   type: string;
   schema_version: number;
-  /** Read as text where it is hashed: `facts::text`. */
+  /** Select it as `facts::text` to get the text that was hashed. */
   facts: unknown;
   content: Buffer | null;
   actor_subject: string;
@@ -133,7 +133,7 @@ export interface EventTable {
   transaction_id: Generated<string>;
 }
 
-/** An event as it is read. */
+/** An event in the form in which it is read: with the facts as text. */
 export type StoredEvent = Omit<EventTable, 'facts' | 'position' | 'transaction_id'> & {
   facts: string;
   position: string;
