@@ -1,8 +1,8 @@
 import { countEvents, type StreamBreak, verifyChains } from '@app/audit';
 import { EventLog } from '@app/event-log';
 import { Database, ServerSecret, TaskWakeups } from '@app/storage';
-import { newInternalCommandId, TaskWriter } from '@app/tasks';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { newInternalCommand, TaskWriter } from '@app/tasks';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { aMessage, CLAIM, SUBMIT } from '../support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 
@@ -13,7 +13,7 @@ beforeEach(async () => {
   testDatabase = await createTestDatabase();
   database = new Database(testDatabase.url);
   const secret = new ServerSecret('the secret of a test');
-  await database.claimState(secret);
+  await database.initializeServerState(secret);
   const streams = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), 60_000);
   for (const tenantId of ['acme', 'other']) {
     for (const taskId of ['task-1', 'task-2', 'task-3']) {
@@ -21,14 +21,16 @@ beforeEach(async () => {
         tenantId,
         taskId,
         actor: { subject: 'alice', role: 'member' },
-        fingerprint: Buffer.alloc(32),
       } as const;
       await streams.apply(
-        { ...envelope, commandId: newInternalCommandId('message'), receipt: { subject: 'alice', messageId: taskId } },
+        { ...envelope, ...newInternalCommand('message'), receipt: { subject: 'alice', messageId: taskId } },
         { ...SUBMIT, message: aMessage(taskId) },
         null,
       );
-      await streams.apply({ ...envelope, commandId: newInternalCommandId('claim') }, { type: 'ClaimRun', claim: CLAIM });
+      await streams.apply(
+        { ...envelope, ...newInternalCommand('claim') },
+        { type: 'ClaimRun', claim: CLAIM },
+      );
     }
   }
   await streams.wakeups.close();
@@ -40,52 +42,54 @@ afterEach(async () => {
   await testDatabase.drop();
 });
 
-it('finds streams that are as they were written whole, and counts them', async () => {
-  expect(await verify()).toEqual({ streams: 6, events: 18, breaks: [] });
-  expect(await verify({ tenantId: 'acme' })).toEqual({ streams: 3, events: 9, breaks: [] });
-  expect(await verify({ tenantId: 'acme', taskId: 'task-2' })).toEqual({ streams: 1, events: 3, breaks: [] });
-  expect(await countEvents(database, { tenantId: 'other' })).toBe(9);
-});
+describe('verifyChains', () => {
+  it('finds no breaks in unchanged streams, and counts streams and events in scope', async () => {
+    expect(await verify()).toEqual({ streams: 6, events: 18, breaks: [] });
+    expect(await verify({ tenantId: 'acme' })).toEqual({ streams: 3, events: 9, breaks: [] });
+    expect(await verify({ tenantId: 'acme', taskId: 'task-2' })).toEqual({ streams: 1, events: 3, breaks: [] });
+    expect(await countEvents(database, { tenantId: 'other' })).toBe(9);
+  });
 
-it.each([
-  ['a changed fact', `update event set facts = '{"parts":2}'`, 2, 'altered-event'],
-  ['changed content', `update event set content = '\\x00'`, 2, 'altered-event'],
-  ['another actor', `update event set actor_subject = 'mallory'`, 2, 'altered-event'],
-  ['a removed event', `delete from event`, 2, 'missing-event'],
-  ['a removed first event', `delete from event`, 1, 'missing-event'],
-  ['a removed last event', `delete from event`, 3, 'missing-event'],
-  ['another previous hash', `update event set previous_hash = sha256('')`, 3, 'broken-link'],
-] as const)('names the task and the version of %s', async (_, sql, version, reason) => {
-  await database.pool.query(`${sql} where tenant_id = 'acme' and task_id = 'task-2' and version = ${version}`);
-  const { breaks } = await verify();
-  expect(breaks).toContainEqual({ tenantId: 'acme', taskId: 'task-2', version, reason });
-  expect(new Set(breaks.map(({ tenantId, taskId }) => `${tenantId} ${taskId}`))).toEqual(new Set(['acme task-2']));
-});
+  it.each([
+    ['a changed fact', `update event set facts = '{"parts":2}'`, 2, 'altered-event'],
+    ['changed content', `update event set content = '\\x00'`, 2, 'altered-event'],
+    ['a changed actor', `update event set actor_subject = 'mallory'`, 2, 'altered-event'],
+    ['a removed event', `delete from event`, 2, 'missing-event'],
+    ['a removed first event', `delete from event`, 1, 'missing-event'],
+    ['a removed last event', `delete from event`, 3, 'missing-event'],
+    ['a changed previous hash', `update event set previous_hash = sha256('')`, 3, 'broken-link'],
+  ] as const)('reports the task and the version of %s', async (_, sql, version, reason) => {
+    await database.pool.query(`${sql} where tenant_id = 'acme' and task_id = 'task-2' and version = ${version}`);
+    const { breaks } = await verify();
+    expect(breaks).toContainEqual({ tenantId: 'acme', taskId: 'task-2', version, reason });
+    expect(new Set(breaks.map(({ tenantId, taskId }) => `${tenantId} ${taskId}`))).toEqual(new Set(['acme task-2']));
+  });
 
-it('notices a stream that was removed while anything else still knows of it', async () => {
-  await database.pool.query(`delete from event where tenant_id = 'acme' and task_id = 'task-1'`);
-  const missing = [{ tenantId: 'acme', taskId: 'task-1', version: 1, reason: 'missing-stream' }];
-  expect((await verify()).breaks).toEqual(missing);
-  await database.pool.query(`delete from task where tenant_id = 'acme' and task_id = 'task-1'`);
-  await database.pool.query(`delete from task_key where tenant_id = 'acme' and task_id = 'task-1'`);
-  expect((await verify()).breaks).toEqual(missing);
-});
+  it('reports a stream without events as long as a different table contains its task', async () => {
+    await database.pool.query(`delete from event where tenant_id = 'acme' and task_id = 'task-1'`);
+    const missing = [{ tenantId: 'acme', taskId: 'task-1', version: 1, reason: 'missing-stream' }];
+    expect((await verify()).breaks).toEqual(missing);
+    await database.pool.query(`delete from task where tenant_id = 'acme' and task_id = 'task-1'`);
+    await database.pool.query(`delete from task_key where tenant_id = 'acme' and task_id = 'task-1'`);
+    expect((await verify()).breaks).toEqual(missing);
+  });
 
-it('compares the last event with the task row', async () => {
-  await database.pool.query(`update task set head_hash = sha256('') where tenant_id = 'acme' and task_id = 'task-1'`);
-  await database.pool.query(`delete from task where tenant_id = 'other' and task_id = 'task-3'`);
-  expect((await verify()).breaks).toEqual([
-    { tenantId: 'acme', taskId: 'task-1', version: 3, reason: 'other-head' },
-    { tenantId: 'other', taskId: 'task-3', version: 3, reason: 'no-task-row' },
-  ]);
+  it('reports a task row whose head is not the last event, and a missing task row', async () => {
+    await database.pool.query(`update task set head_hash = sha256('') where tenant_id = 'acme' and task_id = 'task-1'`);
+    await database.pool.query(`delete from task where tenant_id = 'other' and task_id = 'task-3'`);
+    expect((await verify()).breaks).toEqual([
+      { tenantId: 'acme', taskId: 'task-1', version: 3, reason: 'other-head' },
+      { tenantId: 'other', taskId: 'task-3', version: 3, reason: 'no-task-row' },
+    ]);
+  });
 });
 
 async function verify(scope: Parameters<typeof verifyChains>[1] = {}) {
-  const found = { streams: 0, events: 0, breaks: [] as StreamBreak[] };
+  const total = { streams: 0, events: 0, breaks: [] as StreamBreak[] };
   for await (const page of verifyChains(database, scope)) {
-    found.streams += page.streams;
-    found.events += page.events;
-    found.breaks.push(...page.breaks);
+    total.streams += page.streams;
+    total.events += page.events;
+    total.breaks.push(...page.breaks);
   }
-  return found;
+  return total;
 }

@@ -1,7 +1,7 @@
-import type { StoredEvent } from '@app/storage';
 import { eventHash, GENESIS_HASH } from '@app/event-log';
+import type { StoredEvent } from '@app/storage';
 
-/** Where a stream stops being what was written, and in which way. */
+/** An event at which a stream differs from what was written, and the kind of difference. */
 export interface ChainBreak {
   readonly tenantId: string;
   readonly taskId: string;
@@ -9,25 +9,25 @@ export interface ChainBreak {
   readonly reason: 'missing-event' | 'broken-link' | 'altered-event';
 }
 
-/** Follows one stream event by event; memory does not grow with its length. */
+/** Verifies the hash chain of one stream, event by event. Its memory is constant. */
 export class ChainVerifier {
-  private previous: Buffer = GENESIS_HASH;
+  private previousHash: Buffer = GENESIS_HASH;
   private version = 0;
 
-  /** Checks the next event of the stream; null when it is sound. */
+  /** Checks the next event of the stream. Null if it is valid. */
   check(event: StoredEvent): ChainBreak | null {
-    const at = (reason: ChainBreak['reason'], version = event.version): ChainBreak => ({
+    const breakOf = (reason: ChainBreak['reason'], version = event.version): ChainBreak => ({
       tenantId: event.tenant_id,
       taskId: event.task_id,
       version,
       reason,
     });
-    const expected = this.version + 1;
-    const previous = this.previous;
+    const expectedVersion = this.version + 1;
+    const previous = this.previousHash;
     this.version = event.version;
-    this.previous = event.hash;
-    if (event.version !== expected) return at('missing-event', expected);
-    if (!event.previous_hash.equals(previous)) return at('broken-link');
+    this.previousHash = event.hash;
+    if (event.version !== expectedVersion) return breakOf('missing-event', expectedVersion);
+    if (!event.previous_hash.equals(previous)) return breakOf('broken-link');
     const hash = eventHash(previous, {
       tenantId: event.tenant_id,
       taskId: event.task_id,
@@ -47,6 +47,6 @@ export class ChainVerifier {
       traceParent: event.trace_parent,
       recordedAt: event.recorded_at.toISOString(),
     });
-    return hash.equals(event.hash) ? null : at('altered-event');
+    return hash.equals(event.hash) ? null : breakOf('altered-event');
   }
 }

@@ -1,2 +1,2 @@
-export { type ChainBreak, ChainVerifier } from './chain-verifier.js';
-export { countEvents, type StreamBreak, type StreamScope, type VerifiedPage, verifyChains } from './verify-chains.js';
+export { ChainVerifier } from './chain-verifier.js';
+export { countEvents, type StreamBreak, verifyChains } from './verify-chains.js';

@@ -1,54 +1,58 @@
-import { type ChainBreak, ChainVerifier } from './chain-verifier.js';
-import type { Database, NamedStatement } from '@app/storage';
 import { EVENT_COLUMNS } from '@app/event-log';
-import type { StoredEvent } from '@app/storage';
+import type { Database, NamedStatement, StoredEvent } from '@app/storage';
+import { type ChainBreak, ChainVerifier } from './chain-verifier.js';
 
-/** Which streams to verify; absent: all. */
+/** The streams to verify. Absent: all. */
 export interface StreamScope {
   readonly tenantId?: string;
   readonly taskId?: string;
 }
 
-/** Where the record is not what was written. */
+/** A place at which the event log differs from what was written. */
 export interface StreamBreak {
   readonly tenantId: string;
   readonly taskId: string;
   /** The first version that the break concerns. */
   readonly version: number;
   /**
-   * Besides the breaks of a chain: the task row names another head than the stream has (`other-head`), there is no task
-   * row (`no-task-row`), or there are rows of a task and no events at all (`missing-stream`).
+   * In addition to the breaks of a chain: `other-head` if the task row has a different head than the stream,
+   * `no-task-row` if there is no task row, and `missing-stream` if a different table contains the task, which has no
+   * events.
    */
   readonly reason: ChainBreak['reason'] | 'other-head' | 'no-task-row' | 'missing-stream';
 }
 
-/** How far a verification has come, and what this step of it has found. */
+/** The result of one step of a verification. */
 export interface VerifiedPage {
-  /** Of this step. */
+  /** The number of events in this step. */
   readonly events: number;
+  /** The number of streams that start in this step. */
   readonly streams: number;
   readonly breaks: readonly StreamBreak[];
 }
 
 type VerifiedRow = StoredEvent & { head_version: number | null; head_hash: Buffer | null };
 
-const PAGE_EVENTS = 1_000;
-const PAGE_BYTES = 8 * 1024 * 1024;
+const MAX_PAGE_EVENTS = 1_000;
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
-/** Along the primary key, a page at a time; the task row comes along, as it was in the same snapshot. */
+/**
+ * Selects the next page of events in the order of the primary key, with the task row of the same snapshot. A page has
+ * at least one event, and otherwise at most `MAX_PAGE_BYTES` of content.
+ */
 const READ_CHAINS: NamedStatement = {
   name: 'read_chains',
   text: `select ${EVENT_COLUMNS}, t.version as head_version, t.head_hash
     from (
-      select tenant_id, task_id, version, row_number() over place as nth,
-        sum(coalesce(octet_length(content), 0)) over place as total
+      select tenant_id, task_id, version, row_number() over by_key as nth,
+        sum(coalesce(octet_length(content), 0)) over by_key as total
       from (
         select tenant_id, task_id, version, content from event
         where (tenant_id, task_id, version) > ($1, $2, $3)
           and ($4::text is null or tenant_id = $4) and ($5::text is null or task_id = $5)
         order by tenant_id, task_id, version limit $6
       ) page
-      window place as (order by tenant_id, task_id, version)
+      window by_key as (order by tenant_id, task_id, version)
     ) p
     join event e on e.tenant_id = p.tenant_id and e.task_id = p.task_id and e.version = p.version
     left join task t on t.tenant_id = e.tenant_id and t.task_id = e.task_id
@@ -56,7 +60,7 @@ const READ_CHAINS: NamedStatement = {
     order by e.tenant_id, e.task_id, e.version`,
 };
 
-/** Tasks that something else knows of, and that have no events. */
+/** Selects the tasks that other tables contain, and that have no events. */
 const READ_MISSING_STREAMS: NamedStatement = {
   name: 'read_missing_streams',
   text: `select known.tenant_id, known.task_id
@@ -71,21 +75,27 @@ const READ_MISSING_STREAMS: NamedStatement = {
 };
 
 /**
- * Follows the hash chain of every stream in scope from its first event to the head that the task row names. Memory stays
- * flat, nothing is decrypted, and no key is needed. Streams may grow meanwhile.
+ * Verifies the hash chain of every stream in scope, from its first event to the head in the task row. It uses constant
+ * memory and needs no key, because it decrypts nothing. Streams can grow in the meantime.
  */
 export async function* verifyChains(database: Database, scope: StreamScope = {}): AsyncGenerator<VerifiedPage> {
   const { tenantId = null, taskId = null } = scope;
-  let stream: OpenStream | null = null;
+  let stream: StreamVerifier | null = null;
   let last: [tenantId: string, taskId: string, version: number] = [tenantId ?? '', '', 0];
   for (;;) {
-    const rows = await database.run<VerifiedRow>(READ_CHAINS, [...last, tenantId, taskId, PAGE_EVENTS, PAGE_BYTES]);
+    const rows = await database.run<VerifiedRow>(READ_CHAINS, [
+      ...last,
+      tenantId,
+      taskId,
+      MAX_PAGE_EVENTS,
+      MAX_PAGE_BYTES,
+    ]);
     const breaks: StreamBreak[] = [];
     let streams = 0;
     for (const row of rows) {
-      if (stream === null || !stream.has(row)) {
+      if (stream === null || !stream.includes(row)) {
         breaks.push(...(stream?.end() ?? []));
-        stream = new OpenStream();
+        stream = new StreamVerifier();
         streams += 1;
       }
       breaks.push(...stream.check(row));
@@ -108,7 +118,7 @@ export async function* verifyChains(database: Database, scope: StreamScope = {})
   }
 }
 
-/** About how many events there are in scope, for whoever wants to show progress. */
+/** Returns the number of events in scope, to show the progress of a verification. */
 export async function countEvents(database: Database, { tenantId, taskId }: StreamScope = {}): Promise<number> {
   const [row] = await database.run<{ count: string }>(
     {
@@ -121,12 +131,12 @@ export async function countEvents(database: Database, { tenantId, taskId }: Stre
   return Number(row!.count);
 }
 
-/** One stream while its pages come in. */
-class OpenStream {
+/** Verifies one stream, whose events can be on several pages. */
+class StreamVerifier {
   private readonly chain = new ChainVerifier();
   private last: VerifiedRow | null = null;
 
-  has({ tenant_id: tenantId, task_id: taskId }: VerifiedRow): boolean {
+  includes({ tenant_id: tenantId, task_id: taskId }: VerifiedRow): boolean {
     return this.last !== null && this.last.tenant_id === tenantId && this.last.task_id === taskId;
   }
 
@@ -136,14 +146,14 @@ class OpenStream {
     return broken === null ? [] : [broken];
   }
 
-  /** The last event was read together with the task row, so both are of one moment. */
+  /** Compares the last event with the head in the task row. Both are from the same snapshot. */
   end(): StreamBreak[] {
     const { tenant_id: tenantId, task_id: taskId, version, hash, head_version: head, head_hash: headHash } = this.last!;
-    const at = (reason: StreamBreak['reason'], where = version): StreamBreak[] => [
-      { tenantId, taskId, version: where, reason },
+    const breaksOf = (reason: StreamBreak['reason'], breakVersion = version): StreamBreak[] => [
+      { tenantId, taskId, version: breakVersion, reason },
     ];
-    if (head === null || headHash === null) return at('no-task-row');
-    if (head > version) return at('missing-event', version + 1);
-    return head === version && headHash.equals(hash) ? [] : at('other-head');
+    if (head === null || headHash === null) return breaksOf('no-task-row');
+    if (head > version) return breaksOf('missing-event', version + 1);
+    return head === version && headHash.equals(hash) ? [] : breaksOf('other-head');
   }
 }

@@ -1,93 +1,98 @@
-import type { Database, NamedStatement } from '@app/storage';
+import { type Database, isRolledBack, type NamedStatement } from '@app/storage';
 
-/** What `append_events` answers. */
+/** The result of `append_events`. */
 export interface AppendedRow {
   readonly outcome: 'appended' | 'fenced' | 'received';
   readonly receipt_task: string | null;
   readonly receipt_fingerprint: Buffer | null;
 }
 
-interface Waiting {
+interface PendingAppend {
   readonly stream: string;
   readonly values: readonly unknown[];
   resolve(row: AppendedRow): void;
   reject(error: unknown): void;
 }
 
-/** Calls at a time: enough to keep the database busy while the next batch gathers. */
-const IN_FLIGHT = 3;
-const BATCH = 12;
+/** Enough to keep the database busy while the next batch collects appends. */
+const MAX_BATCHES_IN_FLIGHT = 3;
+const MAX_BATCH_SIZE = 12;
 const COLUMNS =
   '?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ' +
   '?::uuid[], ?::text[], ?::text[], ?::bytea[], ?, ?::bytea[], ?, ?, ?, ?::jsonb, ?, ?::jsonb';
 
-/** One statement that makes `calls` appends. Each size is planned once for each connection. */
-const STATEMENTS: readonly NamedStatement[] = Array.from({ length: BATCH }, (_, at) => statementOf(at + 1));
+/**
+ * The statements for 1, 2, … appends. Each size has a prepared statement, so that it is planned once per connection.
+ */
+const STATEMENTS: readonly NamedStatement[] = Array.from({ length: MAX_BATCH_SIZE }, (_, index) =>
+  statementFor(index + 1),
+);
 
 /** The statement of a single append. */
 export const APPEND_ONE = STATEMENTS[0]!;
 
 /**
- * Gathers the appends of concurrent commands into one transaction: under load, the commit and the round trip cost more
- * than the rows. An append that comes alone goes alone and at once.
+ * Combines the appends of concurrent commands into one transaction, because under load the commit and the round trip
+ * cost more than the rows. An append without concurrent ones is sent immediately.
  *
- * A batch is as good as its appends one by one: each stream appears in it once; when one append is refused, the database
- * has undone all of them, and each is made again by itself. Streams are taken in one order, so that two batches cannot
- * wait for each other.
+ * A batch has the same results as its appends one by one: it contains each stream once, and when the database rejects
+ * one append and rolls back all of them, each is sent again by itself. Batches lock their streams in one order, so they
+ * cannot deadlock.
  */
 export class AppendBatches {
-  private waiting: Waiting[] = [];
+  private pending: PendingAppend[] = [];
   private inFlight = 0;
-  private scheduled = false;
+  private isScheduled = false;
 
   constructor(private readonly database: Database) {}
 
+  /** Appends to one stream. The values are the arguments of `append_events`. */
   append(stream: string, values: readonly unknown[]): Promise<AppendedRow> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ stream, values, resolve, reject });
+      this.pending.push({ stream, values, resolve, reject });
       this.schedule();
     });
   }
 
-  /** After what is read in this turn of the event loop, so that appends which come together go together. */
+  // After the current turn of the event loop, so that the batch contains all appends of that turn.
   private schedule(): void {
-    if (this.scheduled || this.inFlight >= IN_FLIGHT) return;
-    this.scheduled = true;
+    if (this.isScheduled || this.inFlight >= MAX_BATCHES_IN_FLIGHT) return;
+    this.isScheduled = true;
     setImmediate(() => {
-      this.scheduled = false;
-      while (this.inFlight < IN_FLIGHT && this.waiting.length > 0) void this.send(this.take());
+      this.isScheduled = false;
+      while (this.inFlight < MAX_BATCHES_IN_FLIGHT && this.pending.length > 0) void this.sendBatch(this.takeBatch());
     });
   }
 
-  private take(): Waiting[] {
-    const batch = new Map<string, Waiting>();
-    const left: Waiting[] = [];
-    for (const append of this.waiting) {
-      if (batch.size < BATCH && !batch.has(append.stream)) batch.set(append.stream, append);
-      else left.push(append);
+  private takeBatch(): PendingAppend[] {
+    const batch = new Map<string, PendingAppend>();
+    const remaining: PendingAppend[] = [];
+    for (const append of this.pending) {
+      if (batch.size < MAX_BATCH_SIZE && !batch.has(append.stream)) batch.set(append.stream, append);
+      else remaining.push(append);
     }
-    this.waiting = left;
+    this.pending = remaining;
     return [...batch.values()].sort((a, b) => (a.stream < b.stream ? -1 : 1));
   }
 
-  private async send(batch: readonly Waiting[]): Promise<void> {
+  private async sendBatch(batch: readonly PendingAppend[]): Promise<void> {
     this.inFlight += 1;
     try {
       const rows = await this.database.run<AppendedRow>(
         STATEMENTS[batch.length - 1]!,
         batch.flatMap((append) => append.values),
       );
-      batch.forEach((append, at) => append.resolve(rows[at]!));
+      batch.forEach((append, index) => append.resolve(rows[index]!));
     } catch (error) {
-      if (batch.length > 1 && isRefusal(error)) await Promise.all(batch.map((append) => this.sendAlone(append)));
+      if (batch.length > 1 && isRolledBack(error)) await Promise.all(batch.map((append) => this.sendSingle(append)));
       else for (const append of batch) append.reject(error);
     } finally {
       this.inFlight -= 1;
-      if (this.waiting.length > 0) this.schedule();
+      if (this.pending.length > 0) this.schedule();
     }
   }
 
-  private async sendAlone(append: Waiting): Promise<void> {
+  private async sendSingle(append: PendingAppend): Promise<void> {
     await this.database.run<AppendedRow>(APPEND_ONE, append.values).then(
       (rows) => append.resolve(rows[0]!),
       (error: unknown) => append.reject(error),
@@ -95,21 +100,15 @@ export class AppendBatches {
   }
 }
 
-/** The database said no and undid everything; after a broken connection nobody knows. */
-function isRefusal(error: unknown): boolean {
-  const { code } = error as { code?: string };
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57|58)/.test(code);
-}
-
-function statementOf(calls: number): NamedStatement {
+function statementFor(appends: number): NamedStatement {
   let parameter = 0;
-  const branches = Array.from({ length: calls }, (_, at) => {
+  const branches = Array.from({ length: appends }, (_, index) => {
     const columns = COLUMNS.replaceAll('?', () => `$${(parameter += 1)}`);
-    return `select ${at} as nth, a.* from append_events(${columns}) a`;
+    return `select ${index} as nth, a.* from append_events(${columns}) a`;
   });
   const [one] = branches;
   return {
-    name: `append_events_${calls}`,
-    text: calls === 1 ? one! : `select * from (${branches.join(' union all ')}) appends order by nth`,
+    name: `append_events_${appends}`,
+    text: appends === 1 ? one! : `select * from (${branches.join(' union all ')}) appends order by nth`,
   };
 }

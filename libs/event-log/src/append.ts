@@ -1,12 +1,13 @@
 import type { Actor, Fence, RecordedEvent, TaskEvent, TaskState } from '@app/domain';
-import type { PushRows, StreamHead } from '@app/storage';
+import type { WebhookRows, StreamHead } from '@app/storage';
 
+/** Proof that a caller's message was received: the task that it was added to, and the fingerprint of its command. */
 export interface Receipt {
   readonly taskId: string;
   readonly fingerprint: Buffer;
 }
 
-/** Rows of the read models that change with an append; the projector of `libs/tasks` makes them. */
+/** The changes of the read models for an append. The projector in `libs/tasks` creates them. */
 export interface ReadModelRows {
   readonly messages?: readonly { version: number; role: string; bytes: number }[];
   readonly chunks?: readonly {
@@ -18,7 +19,7 @@ export interface ReadModelRows {
     bytes: number;
   }[];
   readonly lostRuns?: readonly string[];
-  /** The queue row as it must be; null when nothing is left to execute. */
+  /** The queue row after the append; null if the task has no run to execute. */
   readonly queue: {
     readonly agent: string;
     readonly ring: string;
@@ -33,42 +34,46 @@ export interface ReadModelRows {
   } | null;
 }
 
+/** An append to one stream. */
 export interface Append {
   readonly tenantId: string;
   readonly taskId: string;
-  /** The head that the events were decided on; null for a new stream. Its version is the expected version. */
+  /** The head on which the events were decided; null for a new stream. Its version is the expected version. */
   readonly head: StreamHead | null;
   readonly events: readonly TaskEvent[];
   /** The state after the events. */
   readonly state: TaskState;
   readonly rows: ReadModelRows;
-  /** Absent when the task has no webhooks. */
-  readonly pushes?: PushRows;
+  /** Absent if the task has no webhooks. */
+  readonly webhookRows?: WebhookRows;
   /** RFC 3339, UTC, milliseconds. */
   readonly recordedAt: string;
   readonly actor: Actor;
-  /** Derives the event ids, so that a retried command cannot be recorded twice. */
+  /** The event ids derive from it, so that a repeated command cannot be recorded twice. */
   readonly commandId: string;
-  /** HMAC of the command's payload: the same command id with another one is a conflict. */
+  /** HMAC of the command's payload. The same command id with a different fingerprint is a conflict. */
   readonly fingerprint: Buffer;
-  /** As the queue row must still have it at the moment of the append. */
+  /** The append is rejected as `fenced` unless the queue row still has these values. */
   readonly fence?: Fence;
-  /** Set for a client's message: its (tenant, subject, messageId) can be taken once. */
+  /** Set for a client's message. The combination of tenant, subject and message id can be received once. */
   readonly receipt?: { readonly subject: string; readonly messageId: string };
   readonly causationId?: string;
   readonly protocolVersion?: string;
   readonly traceParent?: string;
-  /** Length of the lease that a `RunStarted` among the events begins. */
+  /** The duration of the lease if one of the events is `RunStarted`. */
   readonly leaseMs: number;
 }
 
+/** The result of an append. Only `appended` has changed anything. */
 export type AppendResult =
   | { readonly outcome: 'appended'; readonly head: StreamHead; readonly events: readonly RecordedEvent[] }
-  /** This command is in the log already, perhaps with another payload. */
+  /** The log already contains this command, with the same or a different payload. */
   | { readonly outcome: 'recorded'; readonly fingerprint: Buffer }
-  /** Another append came first: load the head again and decide anew. */
+  /** The head is not current: load it and decide again. */
   | { readonly outcome: 'conflict' }
+  /** The run has lost its lease. */
   | { readonly outcome: 'fenced' }
   /** The message was received before. */
   | { readonly outcome: 'received'; readonly receipt: Receipt }
+  /** The context of the new task belongs to a different ring. */
   | { readonly outcome: 'other-ring' };

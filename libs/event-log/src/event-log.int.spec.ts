@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decide, evolveAll, type TaskCommand } from '@app/domain';
+import type { StreamHead } from '@app/storage';
 import { Acta, type Replica } from '../../../test/support/acta.js';
 import { aMessage, SUBMIT } from '../../../test/support/tasks.js';
-import type { StreamHead } from '@app/storage';
 import type { Append } from './append.js';
 import { LOAD_HEAD } from './event-log.statements.js';
 
 const TENANT = 'acme';
-const AT = '2026-01-01T00:00:00.000Z';
+const TIME = '2026-01-01T00:00:00.000Z';
 const FINGERPRINT = Buffer.alloc(32, 1);
 
 let acta: Acta;
@@ -19,22 +19,22 @@ beforeAll(async () => {
 });
 afterAll(() => acta?.close());
 
-/** An append of what a command decides, without rows to read from. */
+/** Returns the append of a command's events, without rows of the read models. */
 function anAppend(
   taskId: string,
   head: StreamHead | null,
   command: TaskCommand,
   changes: Partial<Append> = {},
 ): Append {
-  const events = decide(head?.state ?? null, taskId, command, AT);
+  const events = decide(head?.state ?? null, taskId, command, TIME);
   return {
     tenantId: TENANT,
     taskId,
     head,
     events,
-    state: evolveAll(head?.state ?? null, events, AT)!,
+    state: evolveAll(head?.state ?? null, events, TIME)!,
     rows: { queue: null },
-    recordedAt: AT,
+    recordedAt: TIME,
     actor: { subject: 'alice', role: 'member' },
     commandId: `command ${Math.random()}`,
     fingerprint: FINGERPRINT,
@@ -49,7 +49,7 @@ async function headOf(taskId: string): Promise<StreamHead> {
 
 const add = (text: string): TaskCommand => ({ type: 'AddMessage', message: aMessage(text) });
 
-describe('on tables that the planner takes for empty', () => {
+describe('The planner, on tables without statistics,', () => {
   it.each([
     ['the row of a task', 'task', 'update task set status = status where tenant_id = $1 and task_id = $2'],
     [
@@ -59,7 +59,7 @@ describe('on tables that the planner takes for empty', () => {
     ],
     ['the head of a stream', 'task', LOAD_HEAD.text.replaceAll(/\$[34]/g, 'null')],
     ['the events of a stream', 'event', 'select from event where tenant_id = $1 and task_id = $2 and version > 0'],
-  ])('finds %s by its key, and by no index of all of its tenant', async (_what, table, statement) => {
+  ])('reads %s through the primary key', async (_what, table, statement) => {
     const empty = await Acta.open();
     try {
       const plan = await (
@@ -78,8 +78,8 @@ describe('on tables that the planner takes for empty', () => {
   });
 });
 
-describe('the log', () => {
-  it('gives back what was appended, its content readable, in the order of versions', async () => {
+describe('EventLog', () => {
+  it('returns the appended events decrypted and in the order of their versions', async () => {
     const result = await first.log.append(anAppend('t1', null, SUBMIT));
     expect(result.outcome).toBe('appended');
     const events = await second.log.read(TENANT, 't1', 0, 10);
@@ -89,10 +89,10 @@ describe('the log', () => {
     ]);
     expect(events[1]!.content?.message).toEqual(SUBMIT.message);
     expect(await second.log.read(TENANT, 't1', 1, 10)).toEqual(events.slice(1));
-    expect(await second.log.read('another tenant', 't1', 0, 10)).toEqual([]);
+    expect(await second.log.read('other', 't1', 0, 10)).toEqual([]);
   });
 
-  it('takes one of several appends to the same version, also to the first', async () => {
+  it('accepts one of several concurrent appends to the same version, also to the first', async () => {
     const creations = await Promise.all([first, second].map(({ log }) => log.append(anAppend('t2', null, SUBMIT))));
     expect(creations.map(({ outcome }) => outcome).sort()).toEqual(['appended', 'conflict']);
     const head = await headOf('t2');
@@ -105,17 +105,17 @@ describe('the log', () => {
     expect((await headOf('t2')).state.version).toBe(3);
   });
 
-  it('holds a command once, whatever version it is tried at', async () => {
+  it('records a command once, also if it is repeated with a later version', async () => {
     await first.log.append(anAppend('t3', null, SUBMIT));
     const once = { commandId: 'the one command' };
     expect((await first.log.append(anAppend('t3', await headOf('t3'), add('x'), once))).outcome).toBe('appended');
     const again = await second.log.append(anAppend('t3', await headOf('t3'), add('x'), once));
     expect(again).toEqual({ outcome: 'recorded', fingerprint: FINGERPRINT });
-    // In another task it is another command.
+    // The same id in a different task is a different command.
     expect((await first.log.append(anAppend('t4', null, SUBMIT, once))).outcome).toBe('appended');
   });
 
-  it('leaves nothing behind of an append that came too late', async () => {
+  it('stores nothing of an append that is rejected as a conflict', async () => {
     await first.log.append(anAppend('t5', null, SUBMIT));
     const head = await headOf('t5');
     await first.log.append(anAppend('t5', head, add('in time')));
@@ -125,7 +125,7 @@ describe('the log', () => {
     expect((await headOf('t5')).state.version).toBe(3);
   });
 
-  it('tells the sender of a message that was received already', async () => {
+  it('returns the first receipt for a message that was received before', async () => {
     const receipt = { subject: 'alice', messageId: 'received' };
     await first.log.append(anAppend('t6', null, SUBMIT, { receipt }));
     const again = await second.log.append(anAppend('t7', null, SUBMIT, { receipt, fingerprint: Buffer.alloc(32, 2) }));
@@ -133,27 +133,27 @@ describe('the log', () => {
     expect(await first.log.head(TENANT, 't7')).toBeNull();
   });
 
-  it('lets a task start in a context while another is being started in it', async () => {
-    const together: TaskCommand = { ...SUBMIT, contextId: 'together' };
-    await first.log.append(anAppend('t10', null, together));
+  it('accepts a new task in a context in which a concurrent transaction starts a task', async () => {
+    const submit: TaskCommand = { ...SUBMIT, contextId: 'shared by concurrent tasks' };
+    await first.log.append(anAppend('t10', null, submit));
     await first.database.transaction(async (executor) => {
-      expect((await first.log.append(anAppend('t11', null, together), executor)).outcome).toBe('appended');
-      expect((await second.log.append(anAppend('t12', null, together))).outcome).toBe('appended');
+      expect((await first.log.append(anAppend('t11', null, submit), executor)).outcome).toBe('appended');
+      expect((await second.log.append(anAppend('t12', null, submit))).outcome).toBe('appended');
     });
   });
 
-  it('refuses a context that is of another ring', async () => {
-    const elsewhere: TaskCommand = { ...SUBMIT, contextId: 'shared' };
-    expect((await first.log.append(anAppend('t8', null, elsewhere))).outcome).toBe('appended');
-    const ops: TaskCommand = { ...elsewhere, ring: 'ring:ops' };
+  it('rejects a context that belongs to a different ring of the same owner', async () => {
+    const dev: TaskCommand = { ...SUBMIT, contextId: 'shared' };
+    expect((await first.log.append(anAppend('t8', null, dev))).outcome).toBe('appended');
+    const ops: TaskCommand = { ...dev, ring: 'ring:ops' };
     expect((await first.log.append(anAppend('t9', null, ops))).outcome).toBe('other-ring');
     expect((await first.log.append(anAppend('t9', null, { ...ops, owner: 'bob' }))).outcome).toBe('appended');
   });
 });
 
-describe('the database', () => {
+describe('The event table', () => {
   // F38
-  it('refuses to change or remove what the log holds', async () => {
+  it('rejects UPDATE, DELETE and TRUNCATE', async () => {
     for (const statement of [
       `update event set facts = '{}'`,
       `update event set content = null where false`,
@@ -165,20 +165,20 @@ describe('the database', () => {
     }
   });
 
-  it('keeps each task’s content under a key of its own, bound to its event', async () => {
+  it('contains content that can be decrypted only with the key of its task and the id of its event', async () => {
     const [one, other] = await acta.sql<{ content: Buffer; event_id: string; wrapped_key: Buffer }>(
       `select e.content, e.event_id, k.wrapped_key from event e join task_key k using (tenant_id, task_id)
        where e.content is not null and e.task_id in ('t1', 't2') and e.version = 2 order by e.task_id`,
     );
-    const stored = { type: 'MessageAccepted', facts: '{}', version: 2, recorded_at: new Date(AT) };
-    const key = first.decoder.unwrap(TENANT, 't1', one!.wrapped_key)!;
-    const open = (content: Buffer, eventId: string) =>
+    const stored = { type: 'MessageAccepted', facts: '{}', version: 2, recorded_at: new Date(TIME) };
+    const key = first.decoder.unwrapKey(TENANT, 't1', one!.wrapped_key)!;
+    const decrypt = (content: Buffer, eventId: string) =>
       first.decoder.decode({ ...stored, content, event_id: eventId }, key).content;
-    expect(open(one!.content, one!.event_id)?.message).toEqual(SUBMIT.message);
+    expect(decrypt(one!.content, one!.event_id)?.message).toEqual(SUBMIT.message);
     const flipped = Buffer.from(one!.content);
     flipped[20]! ^= 1;
-    expect(open(flipped, one!.event_id)).toBeUndefined();
-    expect(open(one!.content, other!.event_id)).toBeUndefined();
-    expect(open(other!.content, other!.event_id)).toBeUndefined();
+    expect(decrypt(flipped, one!.event_id)).toBeUndefined();
+    expect(decrypt(one!.content, other!.event_id)).toBeUndefined();
+    expect(decrypt(other!.content, other!.event_id)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import type { NamedStatement } from '@app/storage';
 
-/** The head of a stream, and, when asked for, what became of a message of this caller. */
+/** Selects the head of a stream, and the receipt of a caller's message if there is one. */
 export const LOAD_HEAD: NamedStatement = {
   name: 'load_head',
   text: `select t.state, t.head_hash, k.wrapped_key, r.task_id as receipt_task, r.fingerprint as receipt_fingerprint
@@ -10,11 +10,12 @@ export const LOAD_HEAD: NamedStatement = {
     where t.tenant_id = $1 and t.task_id = $2`,
 };
 
+/** The columns of `StoredEvent`, for a statement in which the table `event` has the alias `e`. */
 export const EVENT_COLUMNS = `e.tenant_id, e.task_id, e.version, e.event_id, e.type, e.schema_version, e.facts::text as facts, e.content,
     e.actor_subject, e.actor_role, e.command_id, e.command_fingerprint, e.causation_id, e.correlation_id,
     e.protocol_version, e.trace_parent, e.recorded_at, e.previous_hash, e.hash, e.position, e.transaction_id, e.epoch`;
 
-/** A stretch of one stream, by version: it has no gaps and needs no other ordering. */
+/** Selects a range of one stream by version. Versions have no gaps. */
 export const READ_STREAM: NamedStatement = {
   name: 'read_stream',
   text: `select ${EVENT_COLUMNS}, k.wrapped_key
@@ -23,7 +24,7 @@ export const READ_STREAM: NamedStatement = {
     order by e.version limit $4`,
 };
 
-/** What happened in a stretch of one stream, without what was said. */
+/** Selects a range of one stream by version, without the content. */
 export const READ_FACTS: NamedStatement = {
   name: 'read_facts',
   text: `select version, type, facts::text as facts, recorded_at from event
@@ -31,9 +32,9 @@ export const READ_FACTS: NamedStatement = {
 };
 
 /**
- * Every committed event of every stream, in an order that no late commit can slip behind: events of transactions that
- * are older than any that still runs, by epoch, transaction and position. Events of an earlier epoch came with a
- * restored dump and are all committed.
+ * Selects the committed events of all streams by epoch, transaction and position. It omits the events of transactions
+ * that are newer than the oldest active one, because a later commit could otherwise add events before those that were
+ * read. Events of an earlier epoch are from a restored dump, so they are all committed.
  */
 export const READ_FEED: NamedStatement = {
   name: 'read_feed',
@@ -44,6 +45,7 @@ export const READ_FEED: NamedStatement = {
     order by e.epoch, e.transaction_id, e.position limit $5`,
 };
 
+/** Selects the fingerprint of the command that recorded an event. */
 export const COMMAND_OF_EVENT: NamedStatement = {
   name: 'command_of_event',
   text: 'select command_fingerprint from event where event_id = $2 and tenant_id = $1',

@@ -5,6 +5,8 @@ import {
   EventDecoder,
   type Executor,
   type ServerSecret,
+  SQL_STATE,
+  sqlStateOf,
   type StoredEvent,
   type StreamHead,
   type TaskKey,
@@ -15,9 +17,9 @@ import { APPEND_ONE, AppendBatches, type AppendedRow } from './append-batches.js
 import { COMMAND_OF_EVENT, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
 
-const FACTS_PAGE = 1_000;
+const FACTS_PAGE_SIZE = 1_000;
 
-/** The append-only log of every stream. Nothing else writes events. */
+/** The append-only event log. Nothing else writes events. */
 export class EventLog {
   private readonly cipher: ContentCipher;
   private readonly webhooks: WebhookCipher;
@@ -34,15 +36,15 @@ export class EventLog {
   }
 
   /**
-   * Appends events to one stream together with everything that is read from them. One statement; atomic. What can
-   * rightly happen is a result; what remains thrown is the database being unreachable or broken.
+   * Appends events to one stream and updates its read models, in one atomic statement. Every expected outcome is a
+   * result. Throws only if the database is unavailable or broken.
    */
   async append(append: Append, executor?: Executor): Promise<AppendResult> {
     const { tenantId, taskId, head, state, actor } = append;
     const expected = head?.state.version ?? 0;
     const key = head === null ? this.cipher.newKey(tenantId, taskId) : head.key;
-    const sealed = this.seal(append, key, expected);
-    const hash = sealed.hashes.at(-1)!;
+    const encoded = this.encodeEvents(append, key, expected);
+    const hash = encoded.hashes.at(-1)!;
     try {
       const values = [
         tenantId,
@@ -68,18 +70,20 @@ export class EventLog {
         append.recordedAt,
         this.database.epoch,
         EVENT_SCHEMA_VERSION,
-        sealed.ids,
+        encoded.ids,
         append.events.map((event) => event.type),
-        sealed.facts,
-        sealed.contents,
+        encoded.facts,
+        encoded.contents,
         head?.hash ?? GENESIS_HASH,
-        sealed.hashes,
+        encoded.hashes,
         state.status,
         state.statusAt,
         JSON.stringify(state),
         JSON.stringify(append.rows),
         append.leaseMs,
-        append.pushes === undefined ? null : JSON.stringify(this.webhooks.rows(append.pushes, key, append)),
+        append.webhookRows === undefined
+          ? null
+          : JSON.stringify(this.webhooks.encryptRows(append.webhookRows, key, append)),
       ];
       const row =
         executor === undefined
@@ -89,24 +93,29 @@ export class EventLog {
       if (row.outcome === 'received') {
         return { outcome: 'received', receipt: { taskId: row.receipt_task!, fingerprint: row.receipt_fingerprint! } };
       }
-      const events = append.events.map((event, at) => ({
+      const events = append.events.map((event, index) => ({
         ...event,
-        version: expected + at + 1,
+        version: expected + index + 1,
         recordedAt: append.recordedAt,
       }));
       return { outcome: 'appended', head: { state, hash, key }, events };
     } catch (error) {
-      const { code, constraint } = error as { code?: string; constraint?: string };
-      if (code === '23505' && constraint === 'event_id' && executor === undefined) {
-        return { outcome: 'recorded', fingerprint: await this.fingerprintOf(tenantId, sealed.ids[0]!) };
+      const sqlState = sqlStateOf(error);
+      const { constraint } = error as { constraint?: string };
+      if (sqlState === SQL_STATE.uniqueViolation && constraint === 'event_id' && executor === undefined) {
+        return { outcome: 'recorded', fingerprint: await this.fingerprintOf(tenantId, encoded.ids[0]!) };
       }
-      if (code === 'AC409' || code === '23505') return { outcome: 'conflict' };
-      if (code === 'AC422') return { outcome: 'other-ring' };
+      if (sqlState === SQL_STATE.versionConflict || sqlState === SQL_STATE.uniqueViolation)
+        return { outcome: 'conflict' };
+      if (sqlState === SQL_STATE.contextRingMismatch) return { outcome: 'other-ring' };
       throw error;
     }
   }
 
-  /** The head of a stream, and the receipt of a caller's message if it has one. Null when there is no such stream. */
+  /**
+   * Returns the head of a stream, and the receipt of a caller's message if there is one. Null if the stream does not
+   * exist.
+   */
   async head(
     tenantId: string,
     taskId: string,
@@ -123,17 +132,19 @@ export class EventLog {
     if (row === undefined) return null;
     const { receipt_task: receiptTask, receipt_fingerprint: fingerprint } = row;
     return {
-      head: this.decoder.headOf(tenantId, taskId, row),
+      head: this.decoder.decodeHead(tenantId, taskId, row),
       receipt: receiptTask === null || fingerprint === null ? null : { taskId: receiptTask, fingerprint },
     };
   }
 
-  /** Events of one stream after a version, in order, at most `limit`, their content readable. */
+  /** Returns at most `limit` events of one stream after a version, in order and decrypted. */
   async read(tenantId: string, taskId: string, after: number, limit: number): Promise<RecordedEvent[]> {
-    return (await this.readStored(tenantId, taskId, after, limit)).map(({ event, key }) => this.decoder.decode(event, key));
+    return (await this.readStored(tenantId, taskId, after, limit)).map(({ event, key }) =>
+      this.decoder.decode(event, key),
+    );
   }
 
-  /** The same events as they are stored, with the key of their content. */
+  /** Returns the same events in their stored form, with the key of their content. */
   async readStored(
     tenantId: string,
     taskId: string,
@@ -146,7 +157,7 @@ export class EventLog {
       after,
       limit,
     ]);
-    const key = this.decoder.unwrap(tenantId, taskId, rows[0]?.wrapped_key ?? null);
+    const key = this.decoder.unwrapKey(tenantId, taskId, rows[0]?.wrapped_key ?? null);
     return rows.map((event) => {
       delete event.wrapped_key;
       return { event, key };
@@ -154,8 +165,8 @@ export class EventLog {
   }
 
   /**
-   * The state of a stream as of a version (time travel): the fold of its facts, read in pages, from an earlier state if
-   * there is one. Null when the stream has no such version.
+   * Returns the state of a stream as of a version: the fold of its facts, which are read in pages. It starts at the
+   * state `from`, if given. Null if the stream does not have the version.
    */
   async stateAt(
     tenantId: string,
@@ -168,7 +179,7 @@ export class EventLog {
       const after: number = state?.version ?? 0;
       const rows = await this.database.run<
         Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'version' | 'recorded_at'>
-      >(READ_FACTS, [tenantId, taskId, after, version, FACTS_PAGE]);
+      >(READ_FACTS, [tenantId, taskId, after, version, FACTS_PAGE_SIZE]);
       if (rows.length === 0) return null;
       for (const row of rows) {
         const event = this.decoder.decode({ ...row, content: null }, null);
@@ -178,33 +189,34 @@ export class EventLog {
     return state;
   }
 
-  /** Of the command whose first event has this id. */
+  /** Returns the fingerprint of the command whose first event has this id. */
   private async fingerprintOf(tenantId: string, eventId: string): Promise<Buffer> {
     const [row] = await this.database.run<{ command_fingerprint: Buffer }>(COMMAND_OF_EVENT, [tenantId, eventId]);
     return row?.command_fingerprint ?? Buffer.alloc(0);
   }
 
-  private seal(append: Append, key: TaskKey | null, expected: number) {
+  /** Returns the columns of the new events: ids, facts, encrypted contents and chained hashes. */
+  private encodeEvents(append: Append, key: TaskKey | null, expected: number) {
     const { tenantId, taskId, commandId } = append;
     const ids: string[] = [];
     const facts: string[] = [];
     const contents: (Buffer | null)[] = [];
     const hashes: Buffer[] = [];
     let previous = append.head?.hash ?? GENESIS_HASH;
-    append.events.forEach((event, at) => {
-      const eventId = eventIdOf(tenantId, taskId, commandId, at);
-      const text = JSON.stringify(event.facts);
-      // What is said of a task whose content was erased is erased with it: the facts go on.
+    append.events.forEach((event, index) => {
+      const eventId = eventIdOf(tenantId, taskId, commandId, index);
+      const factsText = JSON.stringify(event.facts);
+      // An erased task has no key, so only the facts of its later events are stored.
       const content =
         event.content === undefined || key === null ? null : this.cipher.encrypt(key, eventId, event.content);
       previous = eventHash(previous, {
         tenantId,
         taskId,
-        version: expected + at + 1,
+        version: expected + index + 1,
         eventId,
         type: event.type,
         schemaVersion: EVENT_SCHEMA_VERSION,
-        facts: text,
+        facts: factsText,
         content,
         actorSubject: append.actor.subject,
         actorRole: append.actor.role,
@@ -217,7 +229,7 @@ export class EventLog {
         recordedAt: append.recordedAt,
       });
       ids.push(eventId);
-      facts.push(text);
+      facts.push(factsText);
       contents.push(content);
       hashes.push(previous);
     });

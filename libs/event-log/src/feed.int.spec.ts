@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => acta?.close());
 
-/** Reads to the end of what the feed gives now, in small pages. */
+/** Reads all events that the feed returns now, in small pages. */
 async function read(from: FeedCursor = FEED_START): Promise<{ seen: string[]; cursor: FeedCursor }> {
   const seen: string[] = [];
   let cursor = from;
@@ -43,8 +43,8 @@ async function commit(client: pg.Client): Promise<void> {
   await client.end();
 }
 
-describe('the feed', () => {
-  it('gives every event of every task once', async () => {
+describe('readFeed', () => {
+  it('returns every event of every task once', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((text) => replica.ask(alice, text)));
     const { seen } = await read();
     expect(seen.toSorted()).toEqual((await stored()).toSorted());
@@ -52,7 +52,7 @@ describe('the feed', () => {
   });
 
   // F36, in this database
-  it('waits for an append that is not committed, so that it never skips it; who asks for tasks waits for nothing', async () => {
+  it('returns no events after an uncommitted append, so that it cannot skip it, while tasks complete without delay', async () => {
     const { taskId } = await replica.ask(alice, 'before');
     const late = await openTransaction(acta.url);
     await late.query(
@@ -63,33 +63,33 @@ describe('the feed', () => {
     );
     const view = await replica.ask(alice, 'meanwhile');
     expect(view.state.status).toBe('completed');
-    const held = await read();
-    expect(held.seen).toHaveLength((await replica.events('acme', taskId)).length);
+    const delayed = await read();
+    expect(delayed.seen).toHaveLength((await replica.events('acme', taskId)).length);
     await commit(late);
-    const rest = await read(held.cursor);
-    const all = [...held.seen, ...rest.seen];
+    const remaining = await read(delayed.cursor);
+    const all = [...delayed.seen, ...remaining.seen];
     expect(new Set(all).size).toBe(all.length);
     expect(all.toSorted()).toEqual((await stored()).toSorted());
   });
 
   // F36, in another database of the cluster
-  it('is held back by a transaction anywhere in the cluster, and neither skips nor repeats when it goes on', async () => {
+  it('is delayed by a transaction in a different database of the cluster, and neither skips nor repeats events after it', async () => {
     const other = await createTestDatabase();
     const { cursor: start } = await read();
     const open = await openTransaction(other.url);
-    const view = await replica.ask(alice, 'not held up');
+    const view = await replica.ask(alice, 'not delayed');
     expect(view.state.status).toBe('completed');
-    const held = await read(start);
-    expect(held.seen).toEqual([]);
+    const delayed = await read(start);
+    expect(delayed.seen).toEqual([]);
     await commit(open);
-    const rest = await read(held.cursor);
-    expect(rest.seen).toHaveLength((await replica.events('acme', view.taskId)).length);
-    expect((await read(rest.cursor)).seen).toEqual([]);
+    const remaining = await read(delayed.cursor);
+    expect(remaining.seen).toHaveLength((await replica.events('acme', view.taskId)).length);
+    expect((await read(remaining.cursor)).seen).toEqual([]);
     await other.drop();
   });
 
   // F36
-  it('loses and repeats nothing under many writers whose transactions overlap', async () => {
+  it('neither skips nor repeats events while the transactions of many writers overlap', async () => {
     const seen: string[] = [];
     let cursor = FEED_START;
     let writing = true;
@@ -112,8 +112,8 @@ describe('the feed', () => {
     expect(seen.toSorted()).toEqual((await stored()).toSorted());
   });
 
-  // F39: a restored dump, as a cluster sees it whose transaction ids start below those of the events.
-  it('goes on after a restore into a new cluster: nothing is invisible, nothing repeated', async () => {
+  // F39: a dump that was restored into a cluster whose transaction ids are lower than those of the events.
+  it('neither skips nor repeats events after a restore into a different cluster', async () => {
     await replica.ask(alice, 'in the first cluster');
     const before = await read();
     await acta.sql(`alter table event disable trigger all`);
@@ -130,7 +130,7 @@ describe('the feed', () => {
     expect(after.seen).toHaveLength((await restored.events('acme', view.taskId)).length);
     const [last] = await acta.sql<{ epoch: number }>('select max(epoch) as epoch from event');
     expect(after.cursor.epoch).toBe(last!.epoch);
-    // Another start in the same cluster is no new epoch.
+    // A second start in the same cluster does not start a new epoch.
     expect((await acta.replica()).database.epoch).toBe(restored.database.epoch);
   });
 });

@@ -1,8 +1,7 @@
-import type { Database } from '@app/storage';
+import type { Database, StoredEvent } from '@app/storage';
 import { READ_FEED } from './event-log.statements.js';
-import type { StoredEvent } from '@app/storage';
 
-/** How far a reader of the feed has come. The strings are a 64-bit transaction id and position. */
+/** The position of a reader in the feed. The strings are a 64-bit transaction id and a 64-bit position. */
 export interface FeedCursor {
   readonly epoch: number;
   readonly transactionId: string;
@@ -11,7 +10,10 @@ export interface FeedCursor {
 
 export const FEED_START: FeedCursor = { epoch: 0, transactionId: '0', position: '0' };
 
-/** The one gap-safe read of all committed events of all streams. Nothing that a client waits for may depend on it. */
+/**
+ * Returns at most `limit` committed events of all streams after a cursor, and the cursor of the last of them. It never
+ * skips an event. A long transaction in the cluster delays it, so no response to a client may depend on it.
+ */
 export async function readFeed(
   database: Database,
   after: FeedCursor,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** The columns of an event that its hash covers, as stored. `recordedAt` is RFC 3339, UTC, milliseconds. */
+/** The stored columns of an event that its hash covers. `recordedAt` is RFC 3339, UTC, milliseconds. */
 export interface HashedColumns {
   readonly tenantId: string;
   readonly taskId: string;
@@ -21,13 +21,13 @@ export interface HashedColumns {
   readonly recordedAt: string;
 }
 
-/** What the first event of a stream follows. */
+/** The previous hash of the first event of a stream. */
 export const GENESIS_HASH = Buffer.alloc(32);
 
 /**
- * SHA-256 over the previous hash and the stored bytes of every hashed column in the order of `HashedColumns`, each
- * after its length (32 bits, big-endian); null is the length 0xffffffff. Numbers are decimal text. Nothing is
- * serialized anew to verify a hash, so no change of a serializer can break one.
+ * Returns the SHA-256 of the previous hash and of every hashed column, in the order of `HashedColumns`. Each column is
+ * its stored bytes after their length (32 bits, big-endian); null is the length 0xffffffff. Numbers are decimal text. A
+ * verification hashes the stored bytes, so a change of a serializer cannot break a chain.
  */
 export function eventHash(previous: Buffer, event: HashedColumns): Buffer {
   const columns: readonly (string | Buffer | null)[] = [
@@ -49,19 +49,19 @@ export function eventHash(previous: Buffer, event: HashedColumns): Buffer {
     event.traceParent,
     event.recordedAt,
   ];
-  // One buffer, hashed in one call: feeding the hash column by column costs twice as much.
+  // One call with one buffer takes half the time of one call per column.
   const lengths = columns.map(lengthOf);
   const packed = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + 4 + Math.max(length, 0), previous.length));
-  let at = previous.copy(packed);
-  columns.forEach((column, nth) => {
-    at = packed.writeInt32BE(lengths[nth]!, at);
-    if (typeof column === 'string') at += packed.write(column, at);
-    else if (column !== null) at += column.copy(packed, at);
+  let offset = previous.copy(packed);
+  columns.forEach((column, index) => {
+    offset = packed.writeInt32BE(lengths[index]!, offset);
+    if (typeof column === 'string') offset += packed.write(column, offset);
+    else if (column !== null) offset += column.copy(packed, offset);
   });
   return hash('sha256', packed, 'buffer');
 }
 
-/** Null is -1, which is 0xffffffff in 32 bits. */
+/** Returns the length in bytes. Null is -1, which is 0xffffffff in 32 bits. */
 function lengthOf(column: string | Buffer | null): number {
   if (column === null) return -1;
   return typeof column === 'string' ? Buffer.byteLength(column) : column.length;

@@ -2,4 +2,4 @@ export type { Append, AppendResult, ReadModelRows, Receipt } from './append.js';
 export { EventLog } from './event-log.js';
 export { EVENT_COLUMNS } from './event-log.statements.js';
 export { FEED_START, type FeedCursor, readFeed } from './feed.js';
-export { eventHash, GENESIS_HASH, type HashedColumns } from './hash-chain.js';
+export { eventHash, GENESIS_HASH } from './hash-chain.js';
