@@ -27,10 +27,7 @@ beforeEach(async () => {
         { ...SUBMIT, message: aMessage(taskId) },
         null,
       );
-      await streams.apply(
-        { ...envelope, ...newInternalCommand('claim') },
-        { type: 'ClaimRun', claim: CLAIM },
-      );
+      await streams.apply({ ...envelope, ...newInternalCommand('claim') }, { type: 'ClaimRun', claim: CLAIM });
     }
   }
   await streams.wakeups.close();
