@@ -2,22 +2,25 @@ import { constants } from 'node:fs';
 import { access, lstat, mkdtemp, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Config, readConfig } from '@app/config';
-import { type Connection, type Database, openDatabase, pendingMigrations } from '@app/storage';
+import { type DatabaseConnection, type Database, connectToDatabase, pendingMigrations } from '@app/storage';
 
-/** One thing that a server needs; `detail` says what was found, or what is wrong and how to mend it. */
+/** The result of one check. `detail` states what was found, or what is wrong and how to correct it. */
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
   readonly detail: string;
 }
 
+/** Returns a value for later checks and the detail of the finding. Throws an error whose message is the detail. */
+type Check<T> = () => Promise<[T, string]> | [T, string];
+
 /**
- * Checks in the order in which a start needs them, up to the first that the others need. Like a start, it makes the
- * embedded database where there is none; nothing else that it does stays.
+ * Checks the requirements of a server in the order of its startup, and stops after a failure that later checks depend on.
+ * Like a start, it creates the embedded database if that does not exist. It changes nothing else.
  */
 export async function diagnose(): Promise<Finding[]> {
-  const findings: Finding[] = [nodeVersion(process.versions.node)];
-  const note = async <T>(check: string, work: () => Promise<[T, string]> | [T, string]): Promise<T | null> => {
+  const findings: Finding[] = [checkNodeVersion(process.versions.node)];
+  const run = async <T>(check: string, work: Check<T>): Promise<T | null> => {
     try {
       const [value, detail] = await work();
       findings.push({ check, ok: true, detail });
@@ -27,111 +30,119 @@ export async function diagnose(): Promise<Finding[]> {
       return null;
     }
   };
-  const config = await note('configuration', () => {
-    const read = readConfig();
-    return [
-      read,
-      `agents ${read.agents.join(', ')}; ${read.databaseUrl === null ? 'embedded database' : 'DATABASE_URL'}`,
-    ];
-  });
+  const config = await run('configuration', checkConfiguration);
   if (config === null) return findings;
-  await note('data directory', () => dataDirectory(config));
-  const connection = await note('database', () => connect(config));
+  await run('data directory', () => checkDataDirectory(config));
+  const connection = await run('database', () => connect(config));
   if (connection === null) return findings;
   try {
     const { database } = connection;
-    await note('database version', () => version(database));
-    const current = await note('schema', () => schema(database));
-    if (current === true) await note('secret', () => secret(connection));
-    await note('writing', () => writing(database, current === true));
+    await run('database version', () => checkVersion(database));
+    const isCurrent = (await run('schema', () => checkSchema(database))) === true;
+    if (isCurrent) await run('secret', () => checkSecret(connection));
+    await run('write access', () => checkWriteAccess(database, isCurrent));
   } finally {
     await connection.close();
   }
   return findings;
 }
 
-/** The versions of package.json's `engines`. */
-export function nodeVersion(version: string): Finding {
+/** Checks the version of Node against `engines` in package.json. */
+export function checkNodeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const ok = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
-  const detail = ok ? version : `this is ${version}: install Node 20.19 or later, 22.12 or later, or a newer one`;
+  const detail = ok
+    ? version
+    : `${version} is not supported: install Node 20.19 or later, 22.12 or later, or 23 or later`;
   return { check: 'Node', ok, detail };
 }
 
-async function dataDirectory({ dataDir, databaseUrl, token }: Config): Promise<[null, string]> {
+function checkConfiguration(): [Config, string] {
+  const config = readConfig();
+  const database = config.databaseUrl === null ? 'embedded database' : 'DATABASE_URL';
+  return [config, `agents ${config.agents.join(', ')}; ${database}`];
+}
+
+async function checkDataDirectory({ dataDir, databaseUrl, token }: Config): Promise<[null, string]> {
   if (databaseUrl !== null && token !== null) return [null, 'not needed'];
-  const there = await stat(dataDir).catch(() => null);
-  if (there !== null && !there.isDirectory()) {
-    throw new Error(`${dataDir} is no folder: remove it, or set ACTA_DATA_DIR to another place`);
+  const found = await stat(dataDir).catch(() => null);
+  if (found !== null && !found.isDirectory()) {
+    throw new Error(`${dataDir} is not a folder: remove it, or set ACTA_DATA_DIR to a different path`);
   }
-  if (there === null) {
+  if (found === null) {
     if ((await lstat(dataDir).catch(() => null)) !== null) {
-      throw new Error(`${dataDir} is a link to what is not there: make that, or set ACTA_DATA_DIR to another place`);
+      throw new Error(
+        `${dataDir} is a link to a missing folder: create the folder, or set ACTA_DATA_DIR to a different path`,
+      );
     }
-    await makeable(dataDir);
-    return [null, `${dataDir} was not there, and can be made`];
+    await checkCreatable(dataDir);
+    return [null, `${dataDir} does not exist and can be created`];
   }
-  await usable(dataDir);
-  if (process.platform !== 'win32' && (there.mode & 0o077) !== 0) {
-    throw new Error(`${dataDir} is open to other accounts, and holds secrets: run chmod 700 on it`);
+  await checkWritable(dataDir);
+  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) {
+    throw new Error(`${dataDir} contains secrets and other accounts can access it: run chmod 700 on it`);
   }
   return [null, dataDir];
 }
 
-/** Below the first folder that is there. Some take none though their rights say otherwise, such as /proc. */
-async function makeable(folder: string): Promise<void> {
-  let above = dirname(folder);
-  while (above !== dirname(above) && (await stat(above).catch(() => null)) === null) above = dirname(above);
-  await mkdtemp(join(above, '.acta-doctor-')).then(rmdir, () => {
-    throw new Error(`${folder} cannot be made: give access to ${above}, or set ACTA_DATA_DIR to another place`);
-  });
-}
-
-async function usable(folder: string): Promise<void> {
-  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).catch(() => {
+/** Creates and removes a folder in the nearest existing parent. Permissions are not conclusive, for example below /proc. */
+async function checkCreatable(folder: string): Promise<void> {
+  let parent = dirname(folder);
+  while (parent !== dirname(parent) && (await stat(parent).catch(() => null)) === null) parent = dirname(parent);
+  await mkdtemp(join(parent, '.acta-doctor-')).then(rmdir, () => {
     throw new Error(
-      `${folder} cannot be written by this account: give it access, or set ACTA_DATA_DIR to another place`,
+      `${folder} cannot be created: give this account write access to ${parent}, or set ACTA_DATA_DIR to a different path`,
     );
   });
 }
 
-async function connect({ databaseUrl, dataDir, secretKey }: Config): Promise<[Connection, string]> {
-  const connection = await openDatabase({ databaseUrl, dataDir, secretKey, maxConnections: 2 });
-  return [connection, 'it answers'];
+async function checkWritable(folder: string): Promise<void> {
+  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).catch(() => {
+    throw new Error(
+      `${folder} is not writable for this account: give it access, or set ACTA_DATA_DIR to a different path`,
+    );
+  });
 }
 
-async function version({ pool }: Database): Promise<[null, string]> {
+async function connect({ databaseUrl, dataDir, secretKey }: Config): Promise<[DatabaseConnection, string]> {
+  const connection = await connectToDatabase({ databaseUrl, dataDir, secretKey, maxConnections: 2 });
+  return [connection, 'accepts connections'];
+}
+
+async function checkVersion({ pool }: Database): Promise<[null, string]> {
   const { rows } = await pool.query<{ name: string }>(`select current_setting('server_version') as name`);
-  // One that is too old has been refused while connecting.
+  // connectToDatabase has already rejected a version that is too old.
   return [null, `Postgres ${rows[0]!.name}`];
 }
 
-async function schema(database: Database): Promise<[true, string]> {
+async function checkSchema(database: Database): Promise<[true, string]> {
   const pending = await pendingMigrations(database);
-  if (pending.length > 0) throw new Error(`it lacks ${pending.join(', ')}: run \`acta migrate\`, or start a server`);
+  if (pending.length > 0) {
+    throw new Error(`not applied: ${pending.join(', ')}; run \`acta migrate\`, or start a server`);
+  }
   return [true, 'up to date'];
 }
 
-async function secret({ database, secret: own }: Connection): Promise<[null, string]> {
+async function checkSecret({ database, secret }: DatabaseConnection): Promise<[null, string]> {
   const { rows } = await database.pool.query<{ secret_fingerprint: string }>(
     'select secret_fingerprint from server_state',
   );
   const [state] = rows;
-  if (state === undefined) return [null, 'no server has started on this database so far'];
-  if (state.secret_fingerprint === own.fingerprint()) return [null, 'the one that the database was written with'];
-  throw new Error('the database was written with another one: set ACTA_SECRET_KEY to the one that it was created with');
+  if (state === undefined) return [null, 'no server has started on this database yet'];
+  if (state.secret_fingerprint === secret.fingerprint()) return [null, 'matches the secret of the database'];
+  throw new Error('the database was created with a different secret: set ACTA_SECRET_KEY to the original one');
 }
 
-/** Takes back what it writes. */
-async function writing(database: Database, migrated: boolean): Promise<[null, string]> {
+/** Writes a row, or a table if the schema is not current, and rolls it back. */
+async function checkWriteAccess(database: Database, isCurrent: boolean): Promise<[null, string]> {
   await database.transaction(async (executor) => {
     await executor.query('savepoint before_test');
-    if (migrated) {
+    if (isCurrent) {
       await executor.query(
         `insert into context (tenant_id, owner, context_id, ring) values ('acta-doctor', 'acta-doctor', gen_random_uuid()::text, '-')`,
       );
     } else await executor.query('create table acta_doctor ()');
     await executor.query('rollback to savepoint before_test');
   });
-  return [null, 'a row can be written'];
+  return [null, 'rows can be written'];
 }

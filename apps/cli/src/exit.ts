@@ -1,12 +1,12 @@
 export const FAILURE = 1;
-export const WRONG_USAGE = 2;
-/** 128 + SIGINT, as shells have it. */
+export const USAGE_ERROR = 2;
+/** 128 + SIGINT, the convention of shells. */
 export const INTERRUPTED = 130;
 
-/** A command that did its work and found that not all is well; it has said so itself. */
-export class NotWell extends Error {}
+/** Ends a command with `FAILURE` after it has printed what its check found. */
+export class CheckFailed extends Error {}
 
-/** Someone pressed Ctrl-C. */
+/** Ends a command with `INTERRUPTED` after Ctrl-C. */
 export class Interrupted extends Error {
   constructor() {
     super('interrupted');

@@ -1,37 +1,38 @@
 import { InvalidArgumentError } from 'commander';
 
-/** Every command has it. */
+/** The options of every command. */
 export interface OutputOptions {
   readonly json?: boolean;
 }
 
-/** Of a command about one task. */
+/** The options of a command for one task. */
 export interface TaskOptions extends OutputOptions {
   readonly tenant: string;
 }
 
-export const TENANT_OPTION = ['--tenant <tenant>', 'whose task it is', 'default'] as const;
-export const JSON_OPTION = ['--json', 'write JSON, for programs to read'] as const;
+export const TENANT_OPTION = ['--tenant <tenant>', 'tenant of the task', 'default'] as const;
+export const JSON_OPTION = ['--json', 'print machine-readable JSON'] as const;
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-const HUNDRED_YEARS = 100 * 366 * 86_400_000;
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const HUNDRED_YEARS_MS = 100 * 366 * 86_400_000;
 
-/** `90d`, `12h`: milliseconds. */
+/** Parses a duration such as `90d` or `12h`; returns milliseconds. */
 export function parseDuration(text: string): number {
   const [, count, unit] = /^([1-9]\d{0,9})([smhdw])$/.exec(text) ?? [];
-  const ms = Number(count) * (UNITS[unit ?? ''] ?? NaN);
-  if (!(ms <= HUNDRED_YEARS)) throw new InvalidArgumentError('Use a number and s, m, h, d or w, such as 90d or 12h.');
+  const ms = Number(count) * (UNIT_MS[unit ?? ''] ?? NaN);
+  if (!(ms <= HUNDRED_YEARS_MS))
+    throw new InvalidArgumentError('Use a number and s, m, h, d or w, such as 90d or 12h.');
   return ms;
 }
 
-/** A whole number within its bounds, for `--limit` and its like. */
-export function wholeNumber(from: number, to: number): (text: string) => number {
+/** Returns a parser of integers within bounds, both included, for options such as `--limit`. */
+export function integerBetween(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= from && value <= to)) throw new InvalidArgumentError(`Use a whole number from ${from} to ${to}.`);
+    if (!(value >= min && value <= max)) throw new InvalidArgumentError(`Use an integer from ${min} to ${max}.`);
     return value;
   };
 }
 
-/** For an option that may be given several times. */
-export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
+/** Collects the values of a repeatable option. */
+export const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value];

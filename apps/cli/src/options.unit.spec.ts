@@ -1,31 +1,34 @@
-import { expect, it } from '@jest/globals';
-import { collect, parseDuration, wholeNumber } from './options.js';
+import { describe, expect, it } from '@jest/globals';
+import { collect, integerBetween, parseDuration } from './options.js';
 
-it.each([
-  ['1s', 1_000],
-  ['5m', 300_000],
-  ['12h', 43_200_000],
-  ['90d', 7_776_000_000],
-  ['2w', 1_209_600_000],
-])('reads the duration %s', (text, ms) => {
-  expect(parseDuration(text)).toBe(ms);
-});
+describe('parseDuration', () => {
+  it.each([
+    ['1s', 1_000],
+    ['5m', 300_000],
+    ['12h', 43_200_000],
+    ['90d', 7_776_000_000],
+    ['2w', 1_209_600_000],
+  ])('parses %s as %d milliseconds', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
 
-it.each(['', '90', 'd', '0d', '-1d', '1.5h', '9y', '90 d', '9999999999w', '90D'])(
-  'refuses %j as a duration',
-  (text) => {
+  it.each(['', '90', 'd', '0d', '-1d', '1.5h', '9y', '90 d', '9999999999w', '90D'])('rejects %j', (text) => {
     expect(() => parseDuration(text)).toThrow('Use a number and s, m, h, d or w, such as 90d or 12h.');
-  },
-);
-
-it('takes whole numbers within their bounds only', () => {
-  const parse = wholeNumber(1, 100);
-  expect([parse('1'), parse('100')]).toEqual([1, 100]);
-  for (const text of ['0', '101', '1.5', '-1', '', '1e2', '0x1', ' 1']) {
-    expect(() => parse(text)).toThrow('Use a whole number from 1 to 100.');
-  }
+  });
 });
 
-it('collects an option that is given several times in its order', () => {
-  expect(collect('b', collect('a'))).toEqual(['a', 'b']);
+describe('integerBetween', () => {
+  it('accepts only integers within its bounds', () => {
+    const parse = integerBetween(1, 100);
+    expect([parse('1'), parse('100')]).toEqual([1, 100]);
+    for (const text of ['0', '101', '1.5', '-1', '', '1e2', '0x1', ' 1']) {
+      expect(() => parse(text)).toThrow('Use an integer from 1 to 100.');
+    }
+  });
+});
+
+describe('collect', () => {
+  it('returns the values of a repeated option in their order', () => {
+    expect(collect('b', collect('a'))).toEqual(['a', 'b']);
+  });
 });

@@ -9,11 +9,11 @@ import { projectionsCommand } from './commands/projections.commands.js';
 import { pushesCommand } from './commands/pushes.commands.js';
 import { tasksCommand } from './commands/tasks.commands.js';
 
-/** The whole command line. Wrong usage is thrown as a CommanderError, after it has been explained on stderr. */
+/** Creates the command line. Incorrect usage throws a CommanderError, after its explanation is printed on stderr. */
 export function createProgram(): Command {
   const program = new Command('acta')
     .description('A durable, auditable A2A task server.')
-    .showHelpAfterError('(add --help for what there is)')
+    .showHelpAfterError('(add --help for the available commands and options)')
     .exitOverride();
   for (const command of [
     ...processCommands(),
@@ -32,7 +32,7 @@ export function createProgram(): Command {
   return program;
 }
 
-/** `addCommand` leaves a command with settings of its own. */
+/** Copies the settings of each command to its subcommands, which `addCommand` does not do. */
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent);

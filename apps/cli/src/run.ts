@@ -1,10 +1,10 @@
 import { DomainError } from '@app/domain';
 import { type Command, CommanderError } from 'commander';
-import { FAILURE, Interrupted, INTERRUPTED, NotWell, WRONG_USAGE } from './exit.js';
+import { CheckFailed, FAILURE, Interrupted, INTERRUPTED, USAGE_ERROR } from './exit.js';
+import { sanitizeForTerminal } from './output/terminal.js';
 import { createProgram } from './program.js';
-import { harmless } from './output/terminal.js';
 
-/** Runs one command line and gives the exit code. What goes wrong is one sentence on stderr. */
+/** Runs one command line and returns its exit code. Prints an error as one sentence on stderr. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     const program = createProgram();
@@ -19,7 +19,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 const HELP = new Set(['--help', '-h']);
 
-/** Asked for help with a command that is not there, Commander would show that of the one above, and be content. */
+/** For help about an unknown command, Commander would print the help of the parent command and report success. */
 function namesCommand(command: Command, [name, ...rest]: readonly string[]): boolean {
   if (name === undefined || name === 'help' || name.startsWith('-') || command.commands.length === 0) return true;
   const next = command.commands.find((child) => child.name() === name);
@@ -27,10 +27,10 @@ function namesCommand(command: Command, [name, ...rest]: readonly string[]): boo
 }
 
 function exitCodeOf(error: unknown): number {
-  // Commander has written what it has to say.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  if (error instanceof NotWell) return FAILURE;
+  // Commander has already printed its error.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
+  if (error instanceof CheckFailed) return FAILURE;
   if (error instanceof Interrupted) return INTERRUPTED;
-  console.error(`acta: ${harmless(error instanceof Error ? error.message : String(error))}`);
-  return DomainError.is(error, 'InvalidParameters') ? WRONG_USAGE : FAILURE;
+  console.error(`acta: ${sanitizeForTerminal(error instanceof Error ? error.message : String(error))}`);
+  return DomainError.is(error, 'InvalidParameters') ? USAGE_ERROR : FAILURE;
 }

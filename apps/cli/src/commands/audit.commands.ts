@@ -1,31 +1,33 @@
 import { countEvents, type StreamBreak, verifyChains } from '@app/audit';
 import { Command } from 'commander';
-import { withConnection } from '../session/database-session.js';
 import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
+import { formatCount } from '../output/count.js';
 import { Progress } from '../output/progress.js';
-import { sanitizeForTerminal, print } from '../output/terminal.js';
+import { print, sanitizeForTerminal } from '../output/terminal.js';
+import { withConnection } from '../session/database-session.js';
 
 interface VerifyOptions extends OutputOptions {
   readonly tenant?: string;
   readonly task?: string;
 }
 
-const MEANING: Readonly<Record<StreamBreak['reason'], string>> = {
+const REASONS: Readonly<Record<StreamBreak['reason'], string>> = {
   'missing-event': 'the event is missing',
-  'broken-link': 'the event does not follow the one before it',
-  'altered-event': 'the event is not what was written',
-  'other-head': 'the task row names another head than this last event',
-  'no-task-row': 'the stream has no task row (`acta projections rebuild` makes it anew)',
-  'missing-stream': 'there are rows of this task, and none of its events',
+  'broken-link': 'the event does not contain the hash of the previous event',
+  'altered-event': 'the event does not match its own hash',
+  'other-head': 'the task row does not match this last event',
+  'no-task-row': 'the task has events and no task row (`acta projections rebuild` creates it)',
+  'missing-stream': 'the task has rows and no events',
 };
 
+/** Creates the commands that check the audit record. */
 export function auditCommand(): Command {
-  const audit = new Command('audit').description('Check the record.');
+  const audit = new Command('audit').description('Check the audit record.');
   audit
     .command('verify')
-    .description('Follow the hash chain of every task, and name each version where it breaks.')
-    .option('--tenant <tenant>', 'only the tasks of a tenant')
+    .description('Verify the hash chain of every task and report each break.')
+    .option('--tenant <tenant>', 'only the tasks of this tenant')
     .option('--task <id>', 'only this task')
     .option(...JSON_OPTION)
     .action(verify);
@@ -33,8 +35,8 @@ export function auditCommand(): Command {
 }
 
 /**
- * On the schema as it is: looking must not change anything. Breaks are printed as they are found, however many; with
- * `--json` one a line, and the counts on the last.
+ * Prints each break as it is found, then the counts; with `--json`, one object per line. It applies no migrations, because a
+ * verification must not change the database.
  */
 async function verify(options: VerifyOptions): Promise<void> {
   const scope = {
@@ -42,7 +44,7 @@ async function verify(options: VerifyOptions): Promise<void> {
     ...(options.task === undefined ? {} : { taskId: options.task }),
   };
   const result = await withConnection(async ({ database }, { signal }) => {
-    const progress = new Progress('events', await countEvents(database, scope), options);
+    const progress = new Progress('event', await countEvents(database, scope), options);
     const counts = { tasks: 0, events: 0, breaks: 0 };
     for await (const { streams, events, breaks } of verifyChains(database, scope)) {
       signal.throwIfAborted();
@@ -51,20 +53,21 @@ async function verify(options: VerifyOptions): Promise<void> {
       counts.breaks += breaks.length;
       progress.advance(events);
       if (breaks.length > 0) progress.clear();
-      for (const broken of breaks) print(options, broken, [describe(broken)]);
+      for (const found of breaks) print(options, found, [describeBreak(found)]);
     }
     progress.clear();
     return counts;
   });
   const { tasks, events, breaks } = result;
-  if (options.task !== undefined && tasks + breaks === 0) throw new Error(`there is no task ${options.task}`);
-  if (options.tenant !== undefined && tasks + breaks === 0)
-    throw new Error(`there is no task of tenant ${options.tenant}`);
-  const verdict = breaks === 0 ? 'Every chain is whole' : `${breaks} ${breaks === 1 ? 'break' : 'breaks'}`;
-  print(options, result, [`${verdict}: ${tasks} tasks, ${events} events.`]);
+  if (options.task !== undefined && tasks + breaks === 0) throw new Error(`task ${options.task} not found`);
+  if (options.tenant !== undefined && tasks + breaks === 0) {
+    throw new Error(`tenant ${options.tenant} has no tasks`);
+  }
+  const verdict = breaks === 0 ? 'every chain is valid' : formatCount(breaks, 'break');
+  print(options, result, [`Verified ${formatCount(tasks, 'task')}, ${formatCount(events, 'event')}: ${verdict}.`]);
   if (breaks > 0) throw new CheckFailed();
 }
 
-function describe({ tenantId, taskId, version, reason }: StreamBreak): string {
-  return `BROKEN  task ${sanitizeForTerminal(taskId)} of tenant ${sanitizeForTerminal(tenantId)}, version ${version}: ${MEANING[reason]}`;
+function describeBreak({ tenantId, taskId, version, reason }: StreamBreak): string {
+  return `BROKEN  task ${sanitizeForTerminal(taskId)} of tenant ${sanitizeForTerminal(tenantId)}, version ${version}: ${REASONS[reason]}`;
 }

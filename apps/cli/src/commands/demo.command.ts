@@ -1,13 +1,14 @@
 import { Command } from 'commander';
 import { runDemo } from '../demo/demo.js';
-import { interruptible } from '../session/database-session.js';
-import { NotWell } from '../exit.js';
+import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
+import { formatCount } from '../output/count.js';
 import { print } from '../output/terminal.js';
+import { interruptible } from '../session/database-session.js';
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('Use every surface of a server on a scratch database as a client would, and check each answer.')
+    .description('Call every API of a server on a temporary database and check each response.')
     .option(...JSON_OPTION)
     .action(async (options: OutputOptions) => {
       const outcomes = await interruptible((signal) =>
@@ -15,9 +16,9 @@ export function demoCommand(): Command {
           if (!options.json) console.log(line);
         }, signal),
       );
-      const wrong = outcomes.filter(({ ok }) => !ok).length;
-      const verdict = wrong === 0 ? 'all is as it should be' : `${wrong} went wrong`;
-      print(options, outcomes, ['', `${outcomes.length} steps: ${verdict}.`]);
-      if (wrong > 0) throw new NotWell();
+      const failed = outcomes.filter(({ ok }) => !ok).length;
+      const verdict = failed === 0 ? 'all passed' : `${failed} failed`;
+      print(options, outcomes, ['', `${formatCount(outcomes.length, 'step')}: ${verdict}.`]);
+      if (failed > 0) throw new CheckFailed();
     });
 }

@@ -1,19 +1,19 @@
 import { Command } from 'commander';
 import { diagnose } from '../doctor.js';
-import { NotWell } from '../exit.js';
+import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { harmless, print } from '../output/terminal.js';
+import { print, sanitizeForTerminal } from '../output/terminal.js';
 
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Check what a server needs, and say how to mend what is wrong.')
+    .description('Check the requirements of a server and print how to correct each failure.')
     .option(...JSON_OPTION)
     .action(async (options: OutputOptions) => {
       const findings = await diagnose();
       const lines = findings.map(
-        ({ check, ok, detail }) => `${ok ? 'ok    ' : 'FAILED'}  ${check}: ${harmless(detail)}`,
+        ({ check, ok, detail }) => `${ok ? 'ok    ' : 'FAILED'}  ${check}: ${sanitizeForTerminal(detail)}`,
       );
       print(options, findings, lines);
-      if (findings.some(({ ok }) => !ok)) throw new NotWell();
+      if (findings.some(({ ok }) => !ok)) throw new CheckFailed();
     });
 }

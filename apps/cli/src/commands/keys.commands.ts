@@ -3,7 +3,7 @@ import { invalidField } from '@app/domain';
 import { Command, Option } from 'commander';
 import { operatorOf, withStorage } from '../session/database-session.js';
 import { collect, JSON_OPTION, type OutputOptions, parseDuration } from '../options.js';
-import { harmless, print, table } from '../output/terminal.js';
+import { sanitizeForTerminal, print, table } from '../output/terminal.js';
 
 interface CreateOptions extends OutputOptions {
   readonly tenant: string;
@@ -15,50 +15,50 @@ interface CreateOptions extends OutputOptions {
   readonly expires?: number;
 }
 
-/** API keys, of all tenants. A token is shown when it is made, and never again. */
+/** Creates the commands for the API keys of all tenants. Only `create` and `rotate` print a token. */
 export function keysCommand(): Command {
-  const keys = new Command('keys').description('Make, list, rotate and revoke API keys.');
+  const keys = new Command('keys').description('Create, list, rotate and revoke API keys.');
   keys
     .command('create')
-    .description('Make a key, and print its token this once.')
-    .option('--tenant <tenant>', 'whose key it is', 'default')
-    .requiredOption('--subject <subject>', 'who calls with it')
+    .description('Create a key and print its token, which cannot be printed again.')
+    .option('--tenant <tenant>', 'tenant of the key', 'default')
+    .requiredOption('--subject <subject>', 'subject of the requests that use the key')
     .option(
       '--ring <ring>',
-      'a ring that it sees; give several in their order, the first is that of new tasks',
+      'ring that the key can access; repeatable, the first one is the ring of new tasks',
       collect,
     )
-    .addOption(new Option('--admin', 'for an admin of the tenant').conflicts('worker'))
-    .addOption(new Option('--worker', 'for a remote worker, which needs --agent and --ring'))
-    .option('--agent <agent>', 'an agent that the worker may run; can be given several times', collect)
-    .option('--expires <duration>', 'when it stops working, such as 90d or 12h (otherwise never)', parseDuration)
+    .addOption(new Option('--admin', 'create a key for an admin of the tenant').conflicts('worker'))
+    .addOption(new Option('--worker', 'create a key for a remote worker; requires --agent and --ring'))
+    .option('--agent <agent>', 'agent that the worker can run; repeatable', collect)
+    .option('--expires <duration>', 'time until the key expires, such as 90d or 12h (default: never)', parseDuration)
     .option(...JSON_OPTION)
     .action(create);
   keys
     .command('list')
-    .description('List keys, revoked ones included, without their tokens.')
-    .option('--tenant <tenant>', 'of one tenant only')
+    .description('List keys without their tokens, including revoked keys.')
+    .option('--tenant <tenant>', 'only the keys of this tenant')
     .option(...JSON_OPTION)
     .action(async (options: OutputOptions & { tenant?: string }) => {
       const found = await withKeys((apiKeys) => apiKeys.list(operatorOf('default'), options.tenant ?? null));
-      print(options, found, found.length === 0 ? ['There are no keys.'] : tableOf(found));
+      print(options, found, found.length === 0 ? ['No keys.'] : tableOf(found));
     });
   keys
     .command('rotate <id>')
-    .description('Give a key another token, and print it this once; the one before stops working.')
+    .description('Replace the token of a key and print the new one, which cannot be printed again.')
     .option(...JSON_OPTION)
     .action(async (id: string, options: OutputOptions) => {
       printToken(
         options,
-        await withKeys(async (apiKeys) => there(id, await apiKeys.rotate(operatorOf('default'), id))),
+        await withKeys(async (apiKeys) => requireKey(id, await apiKeys.rotate(operatorOf('default'), id))),
       );
     });
   keys
     .command('revoke <id>')
-    .description('Make a key worthless, for good.')
+    .description('Revoke a key permanently.')
     .option(...JSON_OPTION)
     .action(async (id: string, options: OutputOptions) => {
-      const key = await withKeys(async (apiKeys) => there(id, await apiKeys.revoke(operatorOf('default'), id)));
+      const key = await withKeys(async (apiKeys) => requireKey(id, await apiKeys.revoke(operatorOf('default'), id)));
       print(options, key, [`Revoked ${key.keyId}.`]);
     });
   return keys;
@@ -68,7 +68,7 @@ async function create(options: CreateOptions): Promise<void> {
   const { tenant: tenantId, subject, ring: rings = [], agent: agents = [], expires } = options;
   const role = options.admin ? 'admin' : options.worker ? 'worker' : 'member';
   const expiresAt = expires === undefined ? null : new Date(Date.now() + expires);
-  if (role !== 'admin' && rings.length === 0) throw invalidField('--ring', `a ${role} needs at least one`);
+  if (role !== 'admin' && rings.length === 0) throw invalidField('--ring', `required for a ${role} key`);
   const request = { tenantId, subject, role, rings, agents, expiresAt } as const;
   printToken(options, await withKeys((apiKeys) => apiKeys.create(operatorOf(tenantId), request)));
 }
@@ -79,7 +79,7 @@ function printToken(options: OutputOptions, issued: IssuedApiKey): void {
     ...tableOf([key]),
     '',
     `Token: ${token}`,
-    'Keep it now: only its hash is stored, and it is never shown again.',
+    'Save the token now: only its hash is stored, so it cannot be printed again.',
   ]);
 }
 
@@ -88,23 +88,23 @@ const tableOf = (keys: readonly ApiKey[]): string[] =>
     ['ID', 'TENANT', 'SUBJECT', 'ROLE', 'RINGS', 'AGENTS', 'STATE'],
     keys.map((key) => [
       key.keyId,
-      harmless(key.tenantId),
-      harmless(key.subject),
+      sanitizeForTerminal(key.tenantId),
+      sanitizeForTerminal(key.subject),
       key.role,
-      harmless(key.rings.join(' ')) || '-',
-      harmless(key.agents.join(' ')) || '-',
+      sanitizeForTerminal(key.rings.join(' ')) || '-',
+      sanitizeForTerminal(key.agents.join(' ')) || '-',
       stateOf(key),
     ]),
   );
 
 function stateOf({ revokedAt, expiresAt }: ApiKey): string {
   if (revokedAt !== null) return `revoked ${revokedAt.toISOString()}`;
-  if (expiresAt === null) return 'good';
-  return `${expiresAt.getTime() <= Date.now() ? 'expired' : 'good until'} ${expiresAt.toISOString()}`;
+  if (expiresAt === null) return 'active';
+  return `${expiresAt.getTime() <= Date.now() ? 'expired' : 'active until'} ${expiresAt.toISOString()}`;
 }
 
-function there<T>(id: string, found: T | null): T {
-  if (found === null) throw new Error(`there is no key ${id}: see \`acta keys list\``);
+function requireKey<T>(id: string, found: T | null): T {
+  if (found === null) throw new Error(`key ${id} not found: see \`acta keys list\``);
   return found;
 }
 

@@ -1,12 +1,12 @@
 import { migrate } from '@app/storage';
 import { Command } from 'commander';
-import { withConnection } from '../session/database-session.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
 import { print } from '../output/terminal.js';
+import { withConnection } from '../session/database-session.js';
 
 export function migrateCommand(): Command {
   return new Command('migrate')
-    .description('Bring the schema of the database up to date (servers and workers do so too when they start).')
+    .description('Apply pending migrations to the database. Servers and workers also do this when they start.')
     .option(...JSON_OPTION)
     .action(async (options: OutputOptions) => {
       const applied = await withConnection(({ database }) => migrate(database));

@@ -1,21 +1,21 @@
 import { Command } from 'commander';
 import { JSON_OPTION } from '../options.js';
 
-/** The long-running processes. Each is a program of its own, which reads its environment and says what it needs. */
+/** Creates the commands that run a server or a worker. Each is a separate program, configured by the environment. */
 export function processCommands(): Command[] {
   return [
     new Command('serve')
-      .description('Serve every surface, and run agents (configured by the environment; see the README).')
+      .description('Run a server: every API, and agents. See docs/environment.md for its configuration.')
       .option(...JSON_OPTION)
       .action(() => start('server')),
     new Command('worker')
-      .description('Run agents only, on the queue of a database that servers fill.')
+      .description('Run a worker: agents only, for the tasks that servers accept on the same database.')
       .option(...JSON_OPTION)
       .action(() => start('worker')),
   ];
 }
 
-/** By address, because no app imports another: it is run, not used. */
+/** Imports the program by its path, because no app may import another one. */
 async function start(app: 'server' | 'worker'): Promise<void> {
   await import(new URL(`../../../${app}/src/main.js`, import.meta.url).href);
 }

@@ -1,73 +1,79 @@
 import type { Storage } from '@app/storage';
-import { DamagedStream, Projections, type RowDifference, type TaskRef } from '@app/tasks';
+import { CorruptStream, Projections, type RowDifference, type TaskRef } from '@app/tasks';
 import { Command } from 'commander';
-import { withStorage } from '../session/database-session.js';
-import { NotWell } from '../exit.js';
+import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
+import { formatCount, pluralize } from '../output/count.js';
 import { Progress } from '../output/progress.js';
-import { harmless, print } from '../output/terminal.js';
+import { print, sanitizeForTerminal } from '../output/terminal.js';
+import { withStorage } from '../session/database-session.js';
 
 interface ProjectionOptions extends OutputOptions {
   readonly tenant: string;
   readonly task?: string;
 }
 
-/** The read models: what clients see of the log. They hold nothing of their own. */
+/** Creates the commands for the read models, which can be rebuilt from the event log at any time. */
 export function projectionsCommand(): Command {
-  const projections = new Command('projections').description('Check the read models, or make them anew from the log.');
+  const projections = new Command('projections').description(
+    'Check the read models, or rebuild them from the event log.',
+  );
   const commands = [
-    ['check', 'Compare the rows of each task with what its events say, and name what differs.'],
-    ['rebuild', 'Write the rows of each task anew from its events, while servers run.'],
+    ['check', 'Compare the rows of each task with its events and report each difference.'],
+    ['rebuild', 'Rebuild the rows of each task from its events. Servers can run meanwhile.'],
   ] as const;
   for (const [name, description] of commands) {
     projections
       .command(name)
       .description(description)
       .option('--task <id>', 'only this task')
-      .option('--tenant <tenant>', 'whose task it is, with --task', 'default')
+      .option('--tenant <tenant>', 'tenant of the task that --task selects', 'default')
       .option(...JSON_OPTION)
-      .action((options: ProjectionOptions) => overTasks(name, options));
+      .action((options: ProjectionOptions) => checkOrRebuild(name, options));
   }
   return projections;
 }
 
-/** With `--json`, a line for each difference, one for each task that was left alone, and the counts on the last. */
-async function overTasks(what: 'check' | 'rebuild', options: ProjectionOptions): Promise<void> {
-  const counts = { tasks: 0, differing: 0, damaged: 0 };
+/** Prints each difference and each corrupt task, then the counts; with `--json`, one object per line. */
+async function checkOrRebuild(operation: 'check' | 'rebuild', options: ProjectionOptions): Promise<void> {
+  const counts = { tasks: 0, differing: 0, corrupt: 0 };
   await withStorage(async (storage, { config, signal }) => {
-    if (options.task !== undefined && !(await isKnown(storage, { tenantId: options.tenant, taskId: options.task }))) {
-      throw new Error(`there is no task ${options.task} of tenant ${options.tenant}`);
+    if (
+      options.task !== undefined &&
+      !(await taskExists(storage, { tenantId: options.tenant, taskId: options.task }))
+    ) {
+      throw new Error(`task ${options.task} not found in tenant ${options.tenant}`);
     }
-    const projections = new Projections(storage.log, config.leaseMs);
-    const progress = new Progress('tasks', await countOf(storage, options), options);
+    const projections = Projections.create(storage, config.leaseMs);
+    const progress = new Progress('task', await countTasks(storage, options), options);
     for await (const task of tasksOf(projections, options)) {
       signal.throwIfAborted();
-      const done = await attempt(() => projections[what](task));
+      const result = await catchCorruptStream(() => projections[operation](task));
       counts.tasks += 1;
       progress.advance(1);
-      if (done instanceof DamagedStream) {
-        counts.damaged += 1;
+      if (result instanceof CorruptStream) {
+        counts.corrupt += 1;
         progress.clear();
-        print(options, { ...task, damaged: done.message }, [`DAMAGED  ${harmless(done.message)}`]);
-      } else if (done.length > 0) {
+        print(options, { ...task, corrupt: result.message }, [`CORRUPT  ${sanitizeForTerminal(result.message)}`]);
+      } else if (result.length > 0) {
         counts.differing += 1;
         progress.clear();
-        for (const difference of done) print(options, difference, [describe(difference)]);
+        for (const difference of result) print(options, difference, [describeDifference(difference)]);
       }
     }
     progress.clear();
   });
-  const { tasks, differing, damaged } = counts;
-  const outcome =
-    what === 'check'
-      ? `Checked ${tasks} tasks: ${differing === 0 ? 'their rows are what their events say' : `rows of ${differing} differ`}`
-      : `Rebuilt ${tasks - damaged} tasks, ${differing} of which had other rows before`;
-  print(options, counts, [`${outcome}${damaged === 0 ? '' : `; ${damaged} were left alone`}.`]);
-  if (damaged > 0 || (what === 'check' && differing > 0)) throw new NotWell();
+  const { tasks, differing, corrupt } = counts;
+  const done = formatCount(tasks - corrupt, 'task');
+  const found = differing === 0 ? 'no differences' : `differences in ${formatCount(differing, 'task')}`;
+  const verb = operation === 'check' ? 'Checked' : 'Rebuilt';
+  const skipped = corrupt === 0 ? '' : `; skipped ${corrupt} corrupt ${pluralize('task', corrupt)}`;
+  print(options, counts, [`${verb} ${done}: ${found}${skipped}.`]);
+  if (corrupt > 0 || (operation === 'check' && differing > 0)) throw new CheckFailed();
 }
 
-/** A row without events is damage, and none of either is no task. */
-async function isKnown({ database }: Storage, { tenantId, taskId }: TaskRef): Promise<boolean> {
+/** Looks for events and for a task row, because a corrupt task can lack either. */
+async function taskExists({ database }: Storage, { tenantId, taskId }: TaskRef): Promise<boolean> {
   const inTable = (table: 'event' | 'task') =>
     database.kysely
       .selectFrom(table)
@@ -84,7 +90,7 @@ async function* tasksOf(projections: Projections, { tenant, task }: ProjectionOp
   else yield { tenantId: tenant, taskId: task };
 }
 
-async function countOf({ database }: Storage, { task }: ProjectionOptions): Promise<number> {
+async function countTasks({ database }: Storage, { task }: ProjectionOptions): Promise<number> {
   if (task !== undefined) return 1;
   const { count } = await database.kysely
     .selectFrom('task')
@@ -93,16 +99,15 @@ async function countOf({ database }: Storage, { task }: ProjectionOptions): Prom
   return Number(count);
 }
 
-async function attempt(work: () => Promise<RowDifference[]>): Promise<RowDifference[] | DamagedStream> {
+async function catchCorruptStream(work: () => Promise<RowDifference[]>): Promise<RowDifference[] | CorruptStream> {
   return work().catch((error: unknown) => {
-    if (error instanceof DamagedStream) return error;
+    if (error instanceof CorruptStream) return error;
     throw error;
   });
 }
 
-function describe({ taskId, tenantId, table, key, kind, columns }: RowDifference): string {
-  const row = `${table} row${key === '' ? '' : ` ${harmless(key)}`}`;
-  const how =
-    kind === 'different' ? `differs in ${columns.join(', ')}` : kind === 'missing' ? 'was missing' : 'is too many';
-  return `DIFFERS  task ${harmless(taskId)} of tenant ${harmless(tenantId)}: its ${row} ${how}`;
+function describeDifference({ taskId, tenantId, table, key, kind, columns }: RowDifference): string {
+  const row = `${table} row${key === '' ? '' : ` ${sanitizeForTerminal(key)}`}`;
+  const difference = { different: `differs in ${columns.join(', ')}`, missing: 'is missing', surplus: 'has no event' };
+  return `DIFFERS  task ${sanitizeForTerminal(taskId)} of tenant ${sanitizeForTerminal(tenantId)}: ${row} ${difference[kind]}`;
 }

@@ -1,14 +1,14 @@
-import { type PushDelivery, PushOutbox, type PushState } from '@app/webhooks';
 import { invalidField } from '@app/domain';
+import { type WebhookDelivery, WebhookOutbox, type WebhookDeliveryState } from '@app/webhooks';
 import { Command, Option } from 'commander';
+import { integerBetween, JSON_OPTION, type OutputOptions } from '../options.js';
+import { print, sanitizeForTerminal, table } from '../output/terminal.js';
 import { withStorage } from '../session/database-session.js';
-import { JSON_OPTION, type OutputOptions, wholeNumber } from '../options.js';
-import { harmless, print, table } from '../output/terminal.js';
 
 interface ListOptions extends OutputOptions {
   readonly tenant?: string;
   readonly task?: string;
-  readonly state?: PushState;
+  readonly state?: WebhookDeliveryState;
   readonly limit: number;
 }
 
@@ -19,54 +19,51 @@ interface RetryOptions extends OutputOptions {
   readonly all?: true;
 }
 
-/** What webhooks were told, of all tenants, and what they could not be told. */
+/** Creates the commands for the webhook deliveries of all tenants. */
 export function pushesCommand(): Command {
-  const pushes = new Command('pushes').description('See what webhooks were told, and tell them once more.');
+  const pushes = new Command('pushes').description('List and retry webhook deliveries.');
   pushes
     .command('list')
-    .description(
-      'List deliveries, newest first: those that wait and those that are dead, unless --state says otherwise.',
-    )
-    .option('--tenant <tenant>', 'of one tenant only')
-    .option('--task <id>', 'of one task only')
-    .addOption(new Option('--state <state>', 'in one state only').choices(['pending', 'dead', 'delivered']))
-    .option('--limit <count>', 'how many at most', wholeNumber(1, 10_000), 100)
+    .description('List pending and dead deliveries, newest first.')
+    .option('--tenant <tenant>', 'only deliveries of this tenant')
+    .option('--task <id>', 'only deliveries of this task')
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(['pending', 'dead', 'delivered']))
+    .option('--limit <count>', 'maximum number of deliveries', integerBetween(1, 10_000), 100)
     .option(...JSON_OPTION)
     .action(list);
   pushes
     .command('retry')
-    .description('Tell webhooks what was given up on. It may come after what was delivered since.')
-    .option('--tenant <tenant>', 'of one tenant only')
-    .option('--task <id>', 'of one task only')
-    .option('--config <id>', 'to one webhook only')
-    .option('--all', 'of every task')
+    .description('Send dead deliveries again. A webhook can receive them after later events.')
+    .option('--tenant <tenant>', 'only deliveries of this tenant')
+    .option('--task <id>', 'only deliveries of this task')
+    .option('--config <id>', 'only deliveries to this push configuration')
+    .option('--all', 'all dead deliveries')
     .option(...JSON_OPTION)
     .action(retry);
   return pushes;
 }
 
 async function list({ tenant: tenantId, task: taskId, state, limit, ...options }: ListOptions): Promise<void> {
-  const states: PushState[] = state === undefined ? ['pending', 'dead'] : [state];
-  const found = await withStorage(({ log }) => new PushOutbox(log).find({ tenantId, taskId, states }, limit));
-  print(options, found, found.length === 0 ? ['There are no such deliveries.'] : tableOf(found));
+  const states: WebhookDeliveryState[] = state === undefined ? ['pending', 'dead'] : [state];
+  const found = await withStorage((storage) => WebhookOutbox.over(storage).find({ tenantId, taskId, states }, limit));
+  print(options, found, found.length === 0 ? ['No deliveries.'] : tableOf(found));
 }
 
 async function retry({ tenant: tenantId, task: taskId, config: configId, all, ...options }: RetryOptions) {
   if (taskId === undefined && tenantId === undefined && all === undefined) {
-    throw invalidField('--task', 'say which: --task, --tenant or --all');
+    throw invalidField('--task', 'select the deliveries with --task, --tenant or --all');
   }
-  const revived = await withStorage(({ log }) => new PushOutbox(log).retryDead({ tenantId, taskId, configId }));
-  const none = 'Nothing was given up on.';
-  print(options, revived, revived.length === 0 ? [none] : ['Will be told once more:', ...tableOf(revived)]);
+  const retried = await withStorage((storage) => WebhookOutbox.over(storage).retryDead({ tenantId, taskId, configId }));
+  print(options, retried, retried.length === 0 ? ['No dead deliveries.'] : ['Queued again:', ...tableOf(retried)]);
 }
 
-function tableOf(deliveries: readonly PushDelivery[]): string[] {
+function tableOf(deliveries: readonly WebhookDelivery[]): string[] {
   return table(
     ['TASK', 'VERSION', 'WEBHOOK', 'STATE', 'ATTEMPTS', 'LAST', 'ERROR'],
     deliveries.map((delivery) => [
       delivery.taskId,
       String(delivery.version),
-      harmless(delivery.configId),
+      sanitizeForTerminal(delivery.configId),
       delivery.state,
       String(delivery.attempts),
       delivery.deliveredAt ?? delivery.lastAttemptAt ?? '-',

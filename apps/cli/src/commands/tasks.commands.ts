@@ -1,13 +1,21 @@
-import { isTerminal, newId, type TaskStatus, type TaskView } from '@app/domain';
+import { isTerminal, newId, TASK_STATUSES, type TaskStatus, type TaskView } from '@app/domain';
 import { CancelTask, GetTask, ListTasks, SendMessage, type TaskFollower } from '@app/tasks';
 import { Command, Option } from 'commander';
-import { OPERATOR, operatorOf } from '../session/database-session.js';
-import { NotWell } from '../exit.js';
-import { collect, JSON_OPTION, type OutputOptions, type TaskOptions, TENANT_OPTION, wholeNumber } from '../options.js';
+import { CheckFailed } from '../exit.js';
+import {
+  collect,
+  integerBetween,
+  JSON_OPTION,
+  type OutputOptions,
+  type TaskOptions,
+  TENANT_OPTION,
+} from '../options.js';
+import { formatCount } from '../output/count.js';
 import { taskJson, taskLines } from '../output/task-output.js';
+import { print, sanitizeForTerminal, table } from '../output/terminal.js';
+import { OPERATOR, operatorOf } from '../session/database-session.js';
 import { withTasks } from '../session/task-session.js';
-import { harmless, print, table } from '../output/terminal.js';
-import { recordCommands } from './task-record.commands.js';
+import { taskEventCommands } from './task-events.commands.js';
 
 interface ListOptions extends TaskOptions {
   readonly status?: TaskStatus;
@@ -23,59 +31,53 @@ interface SendOptions extends TaskOptions {
   readonly wait?: true;
 }
 
-const STATUSES: readonly TaskStatus[] = [
-  'submitted',
-  'working',
-  'input-required',
-  'auth-required',
-  'completed',
-  'failed',
-  'rejected',
-  'canceled',
-];
-const UNATTENDED_MS = 5_000;
+const NO_WORKER_WARNING_MS = 5_000;
 
-/** Tasks, on the database itself: an operator sees all of a tenant, and the audit log says so. */
+/** Creates the commands for tasks. They run as an operator, who can access all tasks of a tenant; the audit log records it. */
 export function tasksCommand(): Command {
-  const tasks = new Command('tasks').description('Look at tasks, send to them and cancel them.');
+  const tasks = new Command('tasks').description('Read and cancel tasks, and send messages.');
   tasks
     .command('list')
-    .description('List the tasks of a tenant, the newest status first.')
-    .option('--tenant <tenant>', 'whose tasks', 'default')
-    .addOption(new Option('--status <status>', 'only those that have it').choices(STATUSES))
-    .option('--context <id>', 'only those of a context')
-    .option('--limit <number>', 'tasks on a page, 1 to 100', wholeNumber(1, 100), 50)
-    .option('--page-token <token>', 'go on where the page before ended')
+    .description('List the tasks of a tenant, most recently changed first.')
+    .option('--tenant <tenant>', 'tenant of the tasks', 'default')
+    .addOption(new Option('--status <status>', 'only tasks with this status').choices(TASK_STATUSES))
+    .option('--context <id>', 'only tasks of this context')
+    .option('--limit <number>', 'tasks per page, 1 to 100', integerBetween(1, 100), 50)
+    .option('--page-token <token>', 'token of the previous page')
     .option(...JSON_OPTION)
     .action(list);
   tasks
     .command('show <id>')
-    .description('Show a task as a client sees it: status, history, artifacts.')
+    .description('Show the status, history and artifacts of a task.')
     .option(...TENANT_OPTION)
     .option(...JSON_OPTION)
     .action(async (id: string, options: TaskOptions) => {
       const query = new GetTask(operatorOf(options.tenant), id, { replied: true });
       printTask(options, await withTasks(({ queries }) => queries.execute(query)));
     });
-  for (const command of recordCommands()) tasks.addCommand(command);
+  for (const command of taskEventCommands()) tasks.addCommand(command);
   tasks
     .command('cancel <id>')
-    .description('Cancel a task, and show it in its final state, whatever won.')
+    .description('Cancel a task and show its final state; exit code 1 if it ended otherwise.')
     .option(...TENANT_OPTION)
     .option(...JSON_OPTION)
     .action(async (id: string, options: TaskOptions) => {
       const view = await withTasks(({ commands }) => commands.execute(new CancelTask(operatorOf(options.tenant), id)));
       printTask(options, view);
-      if (view.state.status !== 'canceled') throw new NotWell();
+      if (view.state.status !== 'canceled') throw new CheckFailed();
     });
   tasks
     .command('send <text>')
-    .description('Send a text to the default agent as a member, as a client would.')
-    .option('--tenant <tenant>', 'in which tenant', 'default')
-    .option('--subject <subject>', 'as whom', OPERATOR)
-    .option('--ring <ring>', 'in which ring; several are those that the member sees (default: "ring:default")', collect)
-    .option('--task <id>', 'one more message of this task, such as the answer to its question')
-    .option('--wait', 'wait until the task has ended or asks for something; exit code 1 unless it went well')
+    .description('Send a text message as a member of a ring; without --task it starts a task of the default agent.')
+    .option('--tenant <tenant>', 'tenant of the sender', 'default')
+    .option('--subject <subject>', 'subject of the sender', OPERATOR)
+    .option(
+      '--ring <ring>',
+      'ring of the sender; repeatable, the first one is the ring of a new task (default: "ring:default")',
+      collect,
+    )
+    .option('--task <id>', 'existing task that receives the message, such as one that requires input')
+    .option('--wait', 'wait until the task ends or requires input; exit code 1 if it fails, is rejected or canceled')
     .option(...JSON_OPTION)
     .action(send);
   return tasks;
@@ -90,13 +92,13 @@ async function list(options: ListOptions): Promise<void> {
     taskId,
     state.status,
     state.statusAt,
-    harmless(state.agent),
-    harmless(state.owner),
-    harmless(state.ring),
+    sanitizeForTerminal(state.agent),
+    sanitizeForTerminal(state.owner),
+    sanitizeForTerminal(state.ring),
   ]);
   print(options, { tasks: tasks.map(taskJson), totalSize, nextPageToken }, [
     ...(tasks.length === 0 ? [] : table(['ID', 'STATUS', 'SINCE', 'AGENT', 'OWNER', 'RING'], rows)),
-    `${tasks.length} of ${totalSize} ${totalSize === 1 ? 'task' : 'tasks'}`,
+    `${tasks.length} of ${formatCount(totalSize, 'task')}`,
     ...(nextPageToken === '' ? [] : [`Next page: --page-token ${nextPageToken}`]),
   ]);
 }
@@ -110,7 +112,7 @@ async function send(text: string, options: SendOptions): Promise<void> {
     async ({ commands, signal }) => {
       const { follower } = await commands.execute(new SendMessage(principal, request));
       try {
-        if (wait) await outcomeOf(follower, signal);
+        if (wait) await waitForOutcome(follower, signal);
         return (await follower.view())!;
       } finally {
         follower.close();
@@ -120,16 +122,16 @@ async function send(text: string, options: SendOptions): Promise<void> {
   );
   printTask(options, view);
   const { status } = view.state;
-  if (wait && isTerminal(status) && status !== 'completed' && status !== 'replied') throw new NotWell();
+  if (wait && isTerminal(status) && status !== 'completed' && status !== 'replied') throw new CheckFailed();
 }
 
-/** Waits for whoever runs the task, and says so when nobody seems to. */
-async function outcomeOf(follower: TaskFollower, signal: AbortSignal): Promise<void> {
-  const unattended = setTimeout(() => {
+/** Waits for the outcome of the task, and prints a warning when no worker claims it. */
+async function waitForOutcome(follower: TaskFollower, signal: AbortSignal): Promise<void> {
+  const warning = setTimeout(() => {
     if (follower.current.status !== 'submitted') return;
-    console.error('acta: no worker has taken the task so far; is a server or `acta worker` running on this database?');
-  }, UNATTENDED_MS);
-  await follower.untilOutcome(signal).finally(() => clearTimeout(unattended));
+    console.error('acta: no worker has claimed the task yet: start a server or `acta worker` on this database');
+  }, NO_WORKER_WARNING_MS);
+  await follower.untilOutcome(signal).finally(() => clearTimeout(warning));
 }
 
 function printTask(options: OutputOptions, view: TaskView): void {

@@ -1,26 +1,26 @@
-/** JSON of a server whose shapes the demo is there to check. */
+/** JSON whose shape the demo checks at run time. */
 // oxlint-disable-next-line typescript/no-explicit-any
-export type Answer = any;
+export type Json = any;
 
-/** What an HTTP call came back with. */
-export interface HttpAnswer {
+/** The response of an HTTP request. */
+export interface DemoResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed when it is JSON. */
-  readonly body: Answer;
+  /** Parsed if it is JSON, otherwise text. */
+  readonly body: Json;
 }
 
 const TIMEOUT_MS = 30_000;
 
-/** What a client of any surface needs: an address and a token, and nothing but `fetch`. */
+/** A minimal client of every API, which needs only an address, a token and `fetch`. */
 export class DemoClient {
   constructor(
     readonly url: string,
     private readonly token: string,
   ) {}
 
-  /** The result of a JSON-RPC call, or `{ error }`. */
-  async rpc(version: '1.0' | '0.3', method: string, params: object): Promise<Answer> {
+  /** Returns the result of a JSON-RPC call, or `{ error }`. */
+  async rpc(version: '1.0' | '0.3', method: string, params: object): Promise<Json> {
     const { body } = await this.http('POST', '/a2a', {
       headers: { 'A2A-Version': version },
       body: { jsonrpc: '2.0', id: 1, method, params },
@@ -28,25 +28,25 @@ export class DemoClient {
     return body.error === undefined ? body.result : { error: body.error };
   }
 
-  /** The results of a streaming JSON-RPC call, until the server ends it. */
-  async stream(version: '1.0' | '0.3', method: string, params: object): Promise<Answer[]> {
+  /** Returns the results of a streaming JSON-RPC call after the server has closed it. */
+  async stream(version: '1.0' | '0.3', method: string, params: object): Promise<Json[]> {
     const { body } = await this.http('POST', '/a2a', {
       headers: { 'A2A-Version': version },
       body: { jsonrpc: '2.0', id: 1, method, params },
     });
-    return framesOf(body).map((frame) => frame.result);
+    return parseSse(body).map((event) => event.result);
   }
 
-  /** What an SSE stream says until the server ends it. */
-  async events(path: string): Promise<Answer[]> {
-    return framesOf((await this.http('GET', path)).body);
+  /** Returns the events of an SSE stream after the server has closed it. */
+  async events(path: string): Promise<Json[]> {
+    return parseSse((await this.http('GET', path)).body);
   }
 
   async http(
     method: string,
     path: string,
     { headers = {}, body }: { headers?: Record<string, string>; body?: unknown } = {},
-  ): Promise<HttpAnswer> {
+  ): Promise<DemoResponse> {
     const response = await fetch(`${this.url}${path}`, {
       method,
       headers: {
@@ -63,11 +63,11 @@ export class DemoClient {
   }
 }
 
-function framesOf(text: unknown): Answer[] {
-  if (typeof text !== 'string') throw new Error(`no stream came back, but ${JSON.stringify(text)}`);
+function parseSse(text: unknown): Json[] {
+  if (typeof text !== 'string') throw new Error(`the response is not a stream: ${JSON.stringify(text)}`);
   return text
     .split('\n\n')
     .map((frame) => frame.split('\n').filter((line) => line.startsWith('data: ')))
     .filter((lines) => lines.length > 0)
-    .map((lines) => JSON.parse(lines.map((line) => line.slice('data: '.length)).join('\n')) as Answer);
+    .map((lines) => JSON.parse(lines.map((line) => line.slice('data: '.length)).join('\n')) as Json);
 }

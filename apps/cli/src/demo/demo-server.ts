@@ -10,23 +10,23 @@ export interface DemoServer {
 
 const ENTRY = fileURLToPath(new URL('../../../server/src/main.js', import.meta.url));
 
-/** A real server process on a data directory of its own, whatever the environment says about another. */
+/** Starts a server process on the data directory. It ignores the configuration of Acta in the environment. */
 export async function startDemoServer(dataDir: string): Promise<DemoServer> {
-  const outer = Object.entries(process.env).filter(([name]) => !/^(ACTA_.*|DATABASE_URL|HOST|PORT)$/.test(name));
+  const unrelated = Object.entries(process.env).filter(([name]) => !/^(ACTA_.*|DATABASE_URL|HOST|PORT)$/.test(name));
   const child = spawn(process.execPath, [ENTRY], {
-    env: { ...Object.fromEntries(outer), ACTA_DATA_DIR: dataDir, PORT: '0' },
+    env: { ...Object.fromEntries(unrelated), ACTA_DATA_DIR: dataDir, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const url = await new Promise<string>((resolve, reject) => {
-    let printed = '';
+    let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-      const address = /^Acta listens on (\S+)$/m.exec(printed)?.[1];
+      output += text;
+      const address = /^Acta listens on (\S+)$/m.exec(output)?.[1];
       if (address !== undefined) resolve(address);
     });
     child.once('error', reject);
-    void exited.then(() => reject(new Error(`the server of the demo did not start: ${printed}`)));
+    void exited.then(() => reject(new Error(`the demo server did not start: ${output}`)));
   });
   return {
     url,

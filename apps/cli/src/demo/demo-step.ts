@@ -1,13 +1,13 @@
 import type { DemoClient } from './demo-client.js';
 
-/** One thing that a client does, and what must come of it. */
+/** One interaction of a client with the server, and the checks of its result. */
 export interface DemoStep {
   readonly name: string;
-  /** Tells the tasks whose timelines are worth a look. */
-  readonly run: (client: DemoClient, saw: (taskId: string) => void) => Promise<void>;
+  /** Calls `showTimeline` for the tasks whose timelines the demo prints at the end. */
+  readonly run: (client: DemoClient, showTimeline: (taskId: string) => void) => Promise<void>;
 }
 
 export const step = (name: string, run: DemoStep['run']): DemoStep => ({ name, run });
 
-/** Long enough to be seen at work, and to be cancelled there. */
+/** The text of a task that still runs when the demo cancels it. */
 export const SLOW = 'sleep 60s';

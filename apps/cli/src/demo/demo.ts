@@ -1,31 +1,33 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStorage, verifyChains } from '@app/storage';
+import { verifyChains } from '@app/audit';
+import { openStorage } from '@app/storage';
+import { TaskReader } from '@app/tasks';
 import { BOOTSTRAP_ADMIN } from '@app/access';
 import { readTimeline, TimelineFormat } from '../output/timeline.js';
 import { DemoClient } from './demo-client.js';
 import { type DemoServer, startDemoServer } from './demo-server.js';
-import { expectLike } from './expect-like.js';
+import { expectMatch } from './expect-match.js';
 import { DEMO_STEPS } from './steps.js';
 
 export interface StepOutcome {
   readonly step: string;
   readonly ok: boolean;
-  /** What differed. */
+  /** The mismatch or error of a failed step. */
   readonly problem?: string;
 }
 
 /**
- * Does the round trip of every surface on a scratch server, tells each step as it goes, and leaves nothing behind. All
- * steps are tried, whatever the others find.
+ * Runs every step against a temporary server and reports each result with `log`, also after a failed step. Removes the server
+ * and its data at the end.
  */
-export async function runDemo(tell: (line: string) => void, signal: AbortSignal): Promise<StepOutcome[]> {
+export async function runDemo(log: (line: string) => void, signal: AbortSignal): Promise<StepOutcome[]> {
   const dataDir = await mkdtemp(join(tmpdir(), 'acta-demo-'));
   let server: DemoServer | null = null;
   try {
     server = await startDemoServer(dataDir);
-    tell(`A server on a scratch database listens on ${server.url}`);
+    log(`Server on a temporary database: ${server.url}`);
     const client = new DemoClient(server.url, server.token);
     const tasks: { taskId: string; step: string }[] = [];
     const outcomes: StepOutcome[] = [];
@@ -33,35 +35,38 @@ export async function runDemo(tell: (line: string) => void, signal: AbortSignal)
       signal.throwIfAborted();
       const outcome = await attempt(name, () => run(client, (taskId) => tasks.push({ taskId, step: name })));
       outcomes.push(outcome);
-      tell(`${outcome.ok ? '✓' : '✗'} ${name}${outcome.problem === undefined ? '' : `: ${outcome.problem}`}`);
+      log(describeOutcome(outcome));
     }
-    const record = await attempt('The record: every chain is whole', () => showRecord(dataDir, tasks, tell));
-    tell(`${record.ok ? '✓' : '✗'} ${record.step}${record.problem === undefined ? '' : `: ${record.problem}`}`);
-    return [...outcomes, record];
+    const audit = await attempt('Audit: every chain is valid', () => printAndVerify(dataDir, tasks, log));
+    log(describeOutcome(audit));
+    return [...outcomes, audit];
   } finally {
     await server?.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
 }
 
-/** Beside the running server, as an operator would. */
-async function showRecord(
+const describeOutcome = ({ step, ok, problem }: StepOutcome): string =>
+  `${ok ? '✓' : '✗'} ${step}${problem === undefined ? '' : `: ${problem}`}`;
+
+/** Prints the timelines and verifies the hash chains on the database of the running server. */
+async function printAndVerify(
   dataDir: string,
   tasks: readonly { taskId: string; step: string }[],
-  tell: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<void> {
   const storage = await openStorage({ databaseUrl: null, dataDir, secretKey: null, maxConnections: 2 });
   try {
     for (const { taskId, step } of tasks) {
-      tell('');
-      tell(`Timeline of ${taskId} (${step})`);
+      log('');
+      log(`Timeline of ${taskId} (${step})`);
       const format = new TimelineFormat();
-      for await (const entry of readTimeline(storage.log, BOOTSTRAP_ADMIN.tenantId, taskId)) {
-        tell(`  ${format.line(entry)}`);
+      for await (const entry of readTimeline(TaskReader.create(storage), BOOTSTRAP_ADMIN.tenantId, taskId)) {
+        log(`  ${format.line(entry)}`);
       }
     }
-    tell('');
-    for await (const { breaks } of verifyChains(storage.database)) expectLike(breaks, [], 'the breaks');
+    log('');
+    for await (const { breaks } of verifyChains(storage.database)) expectMatch(breaks, [], 'breaks');
   } finally {
     await storage.close();
   }

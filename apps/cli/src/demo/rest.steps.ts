@@ -1,37 +1,37 @@
 import { randomUUID } from 'node:crypto';
 import { type DemoStep, SLOW, step } from './demo-step.js';
-import { expectLike } from './expect-like.js';
+import { expectMatch } from './expect-match.js';
 
-/** The simple REST. */
+/** The steps of the simple REST API. */
 export const REST_STEPS: readonly DemoStep[] = [
-  step('REST: the agent says what it is', async (client) => {
-    expectLike((await client.http('GET', '/a2a/agent')).body, { name: 'demo', capabilities: ['upper-case'] });
+  step('REST: the agent description has its name and capabilities', async (client) => {
+    expectMatch((await client.http('GET', '/a2a/agent')).body, { name: 'demo', capabilities: ['upper-case'] });
   }),
-  step('REST: a task is made, followed to its end, and read', async (client, saw) => {
+  step('REST: a task is created, streamed to its end, and read', async (client, showTimeline) => {
     const { status, body } = await client.http('POST', '/a2a/tasks', { body: { input: 'sleep 50ms hello' } });
-    saw(body.id);
-    expectLike(status, 201);
-    expectLike(body, { status: /^(pending|running)$/, input: 'sleep 50ms hello', created_at: /Z$/ });
+    showTimeline(body.id);
+    expectMatch(status, 201);
+    expectMatch(body, { status: /^(pending|running)$/, input: 'sleep 50ms hello', created_at: /Z$/ });
     const snapshots = await client.events(`/a2a/tasks/${body.id}/stream`);
-    expectLike(snapshots.at(-1), { id: body.id, status: 'completed', output: 'SLEEP 50MS HELLO' });
+    expectMatch(snapshots.at(-1), { id: body.id, status: 'completed', output: 'SLEEP 50MS HELLO' });
     const again = await client.http('GET', `/a2a/tasks/${body.id}`);
-    expectLike(again, { status: 200, body: { status: 'completed', output: 'SLEEP 50MS HELLO' } });
+    expectMatch(again, { status: 200, body: { status: 'completed', output: 'SLEEP 50MS HELLO' } });
   }),
-  step('REST: the same Idempotency-Key makes one task', async (client) => {
+  step('REST: two requests with the same Idempotency-Key create one task', async (client) => {
     const headers = { 'Idempotency-Key': randomUUID() };
     const first = await client.http('POST', '/a2a/tasks', { headers, body: { input: 'once' } });
     const again = await client.http('POST', '/a2a/tasks', { headers, body: { input: 'once' } });
-    expectLike(again.body, { id: first.body.id });
+    expectMatch(again.body, { id: first.body.id });
   }),
-  step('REST: DELETE cancels, and gives the task', async (client, saw) => {
+  step('REST: DELETE cancels a task and returns it', async (client, showTimeline) => {
     const { body } = await client.http('POST', '/a2a/tasks', { body: { input: SLOW } });
-    saw(body.id);
+    showTimeline(body.id);
     const canceled = await client.http('DELETE', `/a2a/tasks/${body.id}`);
-    expectLike(canceled, { status: 200, body: { id: body.id, status: 'cancelled' } });
+    expectMatch(canceled, { status: 200, body: { id: body.id, status: 'cancelled' } });
   }),
-  step('REST: a missing task is 404, wrong input is 400', async (client) => {
+  step('REST: a missing task returns 404, and invalid input returns 400', async (client) => {
     const missing = await client.http('GET', `/a2a/tasks/${randomUUID()}`);
-    expectLike(missing, { status: 404, body: { error: 'task not found' } });
-    expectLike((await client.http('POST', '/a2a/tasks', { body: {} })).status, 400);
+    expectMatch(missing, { status: 404, body: { error: 'task not found' } });
+    expectMatch((await client.http('POST', '/a2a/tasks', { body: {} })).status, 400);
   }),
 ];

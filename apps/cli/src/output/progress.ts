@@ -1,44 +1,46 @@
 import type { OutputOptions } from '../options.js';
+import { pluralize } from './count.js';
 
 const WIDTH = 30;
-const EVERY_MS = 100;
-/** Short work shows no bar at all. */
-const AFTER_MS = 500;
+const REDRAW_INTERVAL_MS = 100;
+/** An operation that ends earlier shows no bar. */
+const FIRST_DRAW_MS = 500;
 
-/** A bar on stderr for long work, where a person looks at it. */
+/** Shows a progress bar on stderr during a long operation, on a terminal only. */
 export class Progress {
-  private readonly shown: boolean;
+  private readonly enabled: boolean;
   private done = 0;
-  private next = Date.now() + AFTER_MS;
+  private nextDraw = Date.now() + FIRST_DRAW_MS;
   private drawn = false;
 
   constructor(
-    private readonly what: string,
+    private readonly noun: string,
     private readonly total: number,
     { json }: OutputOptions,
   ) {
-    this.shown = process.stderr.isTTY && json !== true;
+    this.enabled = process.stderr.isTTY && json !== true;
   }
 
   advance(by: number): void {
     this.done += by;
-    if (!this.shown || Date.now() < this.next) return;
-    this.next = Date.now() + EVERY_MS;
+    if (!this.enabled || Date.now() < this.nextDraw) return;
+    this.nextDraw = Date.now() + REDRAW_INTERVAL_MS;
     this.drawn = true;
-    process.stderr.write(`\r\u001b[2K${progressBar(this.what, this.done, this.total)}`);
+    process.stderr.write(`\r\u001b[2K${progressBar(this.noun, this.done, this.total)}`);
   }
 
-  /** Takes the bar away, for what is printed next. */
+  /** Removes the bar before other output. */
   clear(): void {
     if (this.drawn) process.stderr.write('\r\u001b[2K');
     this.drawn = false;
   }
 }
 
-/** The total may have been counted before more was written. */
-export function progressBar(what: string, done: number, total: number): string {
+/** Formats the bar. `done` can exceed `total`, which was counted before the operation. */
+export function progressBar(noun: string, done: number, total: number): string {
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const filled = Math.round(share * WIDTH);
   const bar = `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}`;
-  return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${done} of ${Math.max(done, total)} ${what}`;
+  const max = Math.max(done, total);
+  return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${done} of ${max} ${pluralize(noun, max)}`;
 }

@@ -1,8 +1,10 @@
 import { type Message, type Part, type TaskView, textOf } from '@app/domain';
-import { harmless, harmlessLines, shorten } from './terminal.js';
+import { resolveView } from '@app/wire';
+import { sanitizeForTerminal, sanitizeLines, shorten } from './terminal.js';
 
-/** The stable JSON of a task. */
-export function taskJson({ tenantId, taskId, state, statusMessage, history, artifacts, truncated }: TaskView) {
+/** Returns the machine-readable form of a task, which scripts depend on. */
+export function taskJson(view: TaskView) {
+  const { tenantId, taskId, state, statusMessage, history, artifacts, truncated } = resolveView(view);
   const { run } = state;
   return {
     tenantId,
@@ -33,34 +35,36 @@ export function taskJson({ tenantId, taskId, state, statusMessage, history, arti
   };
 }
 
-/** A task for people: its facts, what was said, what came of it. */
+/** Formats a task for a terminal: its properties, history, status message and artifacts. */
 export function taskLines(view: TaskView): string[] {
-  const { taskId, state, statusMessage, history, artifacts } = view;
-  const facts: [string, string][] = [
+  const { taskId, state, statusMessage, history, artifacts } = resolveView(view);
+  const properties: [string, string][] = [
     ['Task', taskId],
     ['Status', `${state.status} since ${state.statusAt}`],
     ['Agent', state.agent],
     ['Owner', `${state.owner} in ${state.ring}`],
     ['Context', state.contextId],
     ['Version', String(state.version)],
-    ...(state.run === null ? [] : [['Run', runOf(state.run)] as [string, string]]),
+    ...(state.run === null ? [] : [['Run', describeRun(state.run)] as [string, string]]),
   ];
   return [
-    ...facts.map(([name, value]) => `${name.padEnd(8)} ${harmless(value)}`),
+    ...properties.map(([name, value]) => `${name.padEnd(8)} ${sanitizeForTerminal(value)}`),
     ...(history.length === 0 ? [] : ['', 'History']),
     ...history.flatMap(messageLines),
     ...(statusMessage === undefined ? [] : ['', 'Status message', ...messageLines(statusMessage)]),
     ...artifacts.flatMap(({ artifactId, name, parts }) => [
       '',
-      harmless(`Artifact ${artifactId}${name === undefined ? '' : ` (${name})`}`),
+      sanitizeForTerminal(`Artifact ${artifactId}${name === undefined ? '' : ` (${name})`}`),
       ...contentLines(parts),
     ]),
-    ...(view.truncated === undefined ? [] : ['', 'More than this is in the record: see `acta tasks events`.']),
+    ...(view.truncated === undefined
+      ? []
+      : ['', 'The task is longer than this: `acta tasks events` prints all of it.']),
   ];
 }
 
-function runOf({ attempt, worker, outcome }: NonNullable<TaskView['state']['run']>): string {
-  return `attempt ${attempt} on ${worker}, ${outcome ?? 'under way'}`;
+function describeRun({ attempt, worker, outcome }: NonNullable<TaskView['state']['run']>): string {
+  return `attempt ${attempt} on ${worker}, ${outcome ?? 'running'}`;
 }
 
 function messageLines({ role, parts }: Message): string[] {
@@ -68,12 +72,12 @@ function messageLines({ role, parts }: Message): string[] {
   return [`  ${role}: ${first.trimStart()}`, ...others.map((line) => `  ${line}`)];
 }
 
-/** Text as it is, whatever else in one line. */
+/** Formats text parts as their lines, and every other part as one line of JSON. */
 function contentLines(parts: readonly Part[]): string[] {
   const lines = parts.flatMap((part) => {
-    if (part.text !== undefined) return harmlessLines(textOf({ parts: [part] }));
+    if (part.text !== undefined) return sanitizeLines(textOf({ parts: [part] }));
     const { raw, ...rest } = part;
-    return [shorten(harmless(JSON.stringify(raw === undefined ? rest : { ...rest, raw: '…' })), 200)];
+    return [shorten(sanitizeForTerminal(JSON.stringify(raw === undefined ? rest : { ...rest, raw: '…' })), 200)];
   });
   return lines.map((line) => `  ${line}`);
 }

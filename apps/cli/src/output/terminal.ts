@@ -1,46 +1,48 @@
 import type { OutputOptions } from '../options.js';
 
-// Controls, invisible marks that reorder or hide text, and line separators: what others wrote must not steer the terminal.
-const HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+// Control characters, invisible characters that reorder or hide text, line separators and lone surrogates. In the text of
+// agents and clients they could control the terminal of an operator.
+const UNSAFE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Text of others as one line that a terminal shows as it is. */
-export function harmless(text: string): string {
+/** Converts untrusted text to one line without characters that control the terminal. */
+export function sanitizeForTerminal(text: string): string {
   return text
     .replace(/\r\n|[\n\r\u2028\u2029]/g, '↵')
     .replace(/\t/g, ' ')
-    .replace(HARMFUL, '·');
+    .replace(UNSAFE_CHARACTERS, '·');
 }
 
-/** The same for text of several lines. */
-export const harmlessLines = (text: string): string[] => text.split(/\r\n|[\n\r\u2028\u2029]/).map(harmless);
+/** Converts untrusted text to lines without characters that control the terminal. */
+export const sanitizeLines = (text: string): string[] => text.split(/\r\n|[\n\r\u2028\u2029]/).map(sanitizeForTerminal);
 
-/** At most `width` characters, the last of which then says that there is more. */
+/** Shortens text to at most `width` characters; an ellipsis replaces the omitted end. */
 export function shorten(text: string, width: number): string {
   const characters = Array.from(text.slice(0, width * 2 + 2));
   return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
-/** Columns under their headings, as wide as what stands in them. */
+/** Formats rows as lines of aligned columns under their headings. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const lines = [headings, ...rows];
-  const widths = headings.map((_, at) => Math.max(...lines.map((line) => lengthOf(line[at] ?? ''))));
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => characterCount(line[column] ?? ''))));
   return lines.map((line) =>
     line
-      .map((cell, at) => pad(cell, widths[at]!))
+      .map((cell, column) => pad(cell, widths[column]!))
       .join('  ')
       .trimEnd(),
   );
 }
 
-export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - lengthOf(text)));
+export const pad = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - characterCount(text)));
 
-/** Prints a result: as one JSON document, or as lines for people. */
+/** Prints a result as one line of JSON with `--json`, otherwise as the lines. */
 export function print(options: OutputOptions, value: unknown, lines: readonly string[]): void {
   if (options.json) printJson(value);
   else for (const line of lines) console.log(line);
 }
 
-/** JSON on one line. What JSON may hold and a terminal would obey is escaped. */
+/** Prints JSON on one line, and escapes the characters that JSON permits and a terminal would interpret. */
 export function printJson(value: unknown): void {
   console.log(
     JSON.stringify(value).replace(
@@ -50,4 +52,4 @@ export function printJson(value: unknown): void {
   );
 }
 
-const lengthOf = (text: string): number => Array.from(text).length;
+const characterCount = (text: string): number => Array.from(text).length;

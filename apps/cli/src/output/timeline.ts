@@ -1,56 +1,51 @@
 import { type EventContent, type Part, type RecordedEvent, textOf } from '@app/domain';
-import type { EventLog, StoredEvent } from '@app/storage';
-import { harmless, pad, shorten } from './terminal.js';
-
-/** An event as the command line shows it: as stored, with its content readable. */
-export interface TimelineEntry {
-  readonly stored: StoredEvent;
-  readonly event: RecordedEvent;
-}
+import type { StoredTaskEvent, TaskReader } from '@app/tasks';
+import { formatCount } from './count.js';
+import { pad, sanitizeForTerminal, shorten } from './terminal.js';
 
 const PAGE = 100;
-const GIST_WIDTH = 72;
+const SUMMARY_WIDTH = 72;
 
-/** The events of one task after a version, in order, page by page. */
+/** Reads the events of one task after a version, in order, page by page. */
 export async function* readTimeline(
-  log: EventLog,
+  reader: TaskReader,
   tenantId: string,
   taskId: string,
   after = 0,
-): AsyncGenerator<TimelineEntry> {
+): AsyncGenerator<StoredTaskEvent> {
   let last = after;
   for (;;) {
-    const page = await log.readStored(tenantId, taskId, last, PAGE);
-    for (const { event: stored, key } of page) yield { stored, event: log.open(stored, key) };
+    const page = await reader.storedEvents(tenantId, taskId, last, PAGE);
+    yield* page;
     if (page.length < PAGE) return;
     last = page.at(-1)!.event.version;
   }
 }
 
-/** Writes a task's events as aligned lines: time, time since the event before, version, type, actor, gist. */
+/** Formats the events of one task as lines: time, time since the previous event, version, type, actor, summary. */
 export class TimelineFormat {
-  private previous: number | null = null;
+  private previousMs: number | null = null;
 
-  /** The widths that every line has, whatever comes later: a timeline may be followed while it grows. */
-  line({ stored, event }: TimelineEntry): string {
-    const at = Date.parse(event.recordedAt);
-    const delta = this.previous === null ? '' : `+${formatSpan(at - this.previous)}`;
-    this.previous = at;
+  /** Formats the next event. The column widths are fixed, because `acta tasks watch` prints each event as it arrives. */
+  line({ stored, event }: StoredTaskEvent): string {
+    const timeMs = Date.parse(event.recordedAt);
+    const delta = this.previousMs === null ? '' : `+${formatSpan(timeMs - this.previousMs)}`;
+    this.previousMs = timeMs;
     const { actor_subject: subject, actor_role: role } = stored;
     return [
       event.recordedAt.replace('T', ' '),
       delta.padStart(9),
       String(event.version).padStart(4),
       pad(event.type, 22),
-      pad(shorten(harmless(role === subject ? subject : `${subject} (${role})`), 28), 28),
-      gistOf(event),
+      pad(shorten(sanitizeForTerminal(role === subject ? subject : `${subject} (${role})`), 28), 28),
+      summarize(event),
     ]
       .join('  ')
       .trimEnd();
   }
 }
 
-/** `12 ms`, `1.5 s`, `3 m 04 s`, `2 h 05 m`, `3 d 04 h`. */
+/** Formats a time span: `12 ms`, `1.5 s`, `3 m 04 s`, `2 h 05 m`, `3 d 04 h`. */
 export function formatSpan(ms: number): string {
   if (ms < 1_000) return `${ms} ms`;
   if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
@@ -61,13 +56,14 @@ export function formatSpan(ms: number): string {
   return `${Math.floor(hours / 24)} d ${two(hours % 24)} h`;
 }
 
-/** What an event says in a few words, on one line that is safe to show. */
-export function gistOf(event: RecordedEvent): string {
-  const said = event.missing === undefined ? saidIn(event.content) : `(${event.missing})`;
-  return shorten(harmless([...decidedIn(event), ...(said === '' ? [] : [said])].join(', ')), GIST_WIDTH);
+/** Summarizes the facts and content of an event on one line that is safe for a terminal. */
+export function summarize(event: RecordedEvent): string {
+  const content = event.missing === undefined ? summarizeContent(event.content) : `(${event.missing})`;
+  const summary = [...summarizeFacts(event), ...(content === '' ? [] : [content])].join(', ');
+  return shorten(sanitizeForTerminal(summary), SUMMARY_WIDTH);
 }
 
-function saidIn({ message, artifact }: EventContent = {}): string {
+function summarizeContent({ message, artifact }: EventContent = {}): string {
   if (message !== undefined) return quote(message.parts);
   return artifact === undefined
     ? ''
@@ -77,16 +73,18 @@ function saidIn({ message, artifact }: EventContent = {}): string {
 function quote(parts: readonly Part[]): string {
   const text = textOf({ parts: [...parts] });
   const others = parts.filter((part) => part.text === undefined).map(describePart);
-  return [...(text === '' ? [] : [JSON.stringify(shorten(text, GIST_WIDTH))]), ...others].join(' ');
+  return [...(text === '' ? [] : [JSON.stringify(shorten(text, SUMMARY_WIDTH))]), ...others].join(' ');
 }
 
 function describePart({ raw, url, data, filename, mediaType }: Part): string {
-  if (data !== undefined) return shorten(JSON.stringify(data), GIST_WIDTH);
+  if (data !== undefined) return shorten(JSON.stringify(data), SUMMARY_WIDTH);
   const name = filename ?? mediaType ?? 'file';
-  return raw === undefined ? `[${name} at ${url}]` : `[${name}, ${Math.floor((raw.length * 3) / 4)} bytes]`;
+  return raw === undefined
+    ? `[${name} at ${url}]`
+    : `[${name}, ${formatCount(Math.floor((raw.length * 3) / 4), 'byte')}]`;
 }
 
-function decidedIn(event: RecordedEvent): string[] {
+function summarizeFacts(event: RecordedEvent): string[] {
   switch (event.type) {
     case 'TaskSubmitted':
       return [`agent ${event.facts.agent}`, event.facts.ring];
@@ -102,13 +100,22 @@ function decidedIn(event: RecordedEvent): string[] {
       return [`until ${event.facts.deadline}`];
     case 'RunRetried':
       return [`attempt ${event.facts.attempt}`, `not before ${event.facts.notBefore}`];
-    default:
+    case 'MessageAccepted':
+    case 'StatusReported':
+    case 'InputRequested':
+    case 'AuthorizationRequested':
+    case 'TaskResumed':
+    case 'ReplySent':
+    case 'TaskCompleted':
+    case 'TaskRejected':
+    case 'PushConfigSet':
+    case 'PushConfigDeleted':
       return [];
   }
 }
 
-/** The stable JSON of an event. Hashes are hexadecimal. */
-export function eventJson({ stored, event }: TimelineEntry) {
+/** Returns the machine-readable form of an event, which scripts depend on. Hashes are hexadecimal. */
+export function eventJson({ stored, event }: StoredTaskEvent) {
   return {
     tenantId: stored.tenant_id,
     taskId: stored.task_id,

@@ -1,36 +1,46 @@
 import { userInfo } from 'node:os';
 import { type Config, readConfig } from '@app/config';
 import type { Principal } from '@app/domain';
-import { type Connection, openDatabase, openStorage, type Storage } from '@app/storage';
+import {
+  type DatabaseConnection,
+  connectToDatabase,
+  openStorage,
+  type Storage,
+  type StorageOptions,
+} from '@app/storage';
 import { Interrupted, INTERRUPTED } from '../exit.js';
 
-/** What a command works with while the database is open. */
+/** The context of a command while the database is open. */
 export interface Session {
   readonly config: Config;
-  /** Aborts with `Interrupted`. Long work ends then, so that the database is left in order. */
+  /** Aborts with `Interrupted` after Ctrl-C. Long work ends then, and the connections are closed. */
   readonly signal: AbortSignal;
 }
 
-/** Few connections: a command must leave room for the servers. And no end to patience: whoever waits can press Ctrl-C. */
-const POOL = { maxConnections: 4, answerMs: 0 };
+/** A command uses few connections, to leave them to the servers. It has no query timeout, because the user can press Ctrl-C. */
+const POOL = { maxConnections: 4, queryTimeoutMs: 0 };
 
-/** Works on the database that a server in this environment and folder would use, its schema brought up to date. */
-export async function withStorage<T>(work: (storage: Storage, session: Session) => Promise<T>): Promise<T> {
-  const config = readConfig();
-  const { databaseUrl, dataDir, secretKey } = config;
-  const storage = await openStorage({ databaseUrl, dataDir, secretKey, ...POOL });
-  return interruptible((signal) => work(storage, { config, signal })).finally(() => storage.close());
+/** Runs work on the database that a server in this environment and folder would use, after pending migrations. */
+export function withStorage<T>(work: (storage: Storage, session: Session) => Promise<T>): Promise<T> {
+  return withOpened(openStorage, work);
 }
 
-/** The same, with the schema left as it is. */
-export async function withConnection<T>(work: (connection: Connection, session: Session) => Promise<T>): Promise<T> {
-  const config = readConfig();
-  const { databaseUrl, dataDir, secretKey } = config;
-  const connection = await openDatabase({ databaseUrl, dataDir, secretKey, ...POOL });
-  return interruptible((signal) => work(connection, { config, signal })).finally(() => connection.close());
+/** Runs work on the same database without migrations. */
+export function withConnection<T>(work: (connection: DatabaseConnection, session: Session) => Promise<T>): Promise<T> {
+  return withOpened(connectToDatabase, work);
 }
 
-/** Whoever has the database. The record shows which account of the machine that was. */
+async function withOpened<Opened extends DatabaseConnection, T>(
+  open: (options: StorageOptions) => Promise<Opened>,
+  work: (opened: Opened, session: Session) => Promise<T>,
+): Promise<T> {
+  const config = readConfig();
+  const { databaseUrl, dataDir, secretKey } = config;
+  const opened = await open({ databaseUrl, dataDir, secretKey, ...POOL });
+  return interruptible((signal) => work(opened, { config, signal })).finally(() => opened.close());
+}
+
+/** Returns the principal of the command line in a tenant. Its subject names the operating system account, for the audit record. */
 export function operatorOf(tenantId: string): Principal {
   return { tenantId, subject: OPERATOR, role: 'operator', rings: [], agents: [] };
 }
@@ -41,16 +51,16 @@ function accountName(): string {
   try {
     return userInfo().username.replace(/[\s\p{C}]+/gu, '-') || 'unknown';
   } catch {
-    // An account without a name, as containers have them.
+    // Containers can run as a uid without a name.
     return `uid-${process.getuid?.() ?? 'unknown'}`;
   }
 }
 
-/** Lets work end in order when someone presses Ctrl-C: its signal aborts with `Interrupted`. */
+/** Runs work with a signal that aborts with `Interrupted` after the first Ctrl-C or SIGTERM. */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const interrupt = () => {
-    // Asked twice: whoever waits has waited long enough.
+    // The second one exits immediately.
     if (controller.signal.aborted) process.exit(INTERRUPTED);
     controller.abort(new Interrupted());
   };

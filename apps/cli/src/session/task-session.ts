@@ -9,7 +9,7 @@ import { NestFactory } from '@nestjs/core';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { withStorage } from './database-session.js';
 
-/** The same commands and queries as in the server, in this process and on the same database. */
+/** The commands and queries of the server, executed in this process on the same database. */
 export interface TaskSession {
   readonly commands: CommandBus;
   readonly queries: QueryBus;
@@ -18,25 +18,29 @@ export interface TaskSession {
   readonly signal: AbortSignal;
 }
 
-/** Only who sends needs to know the agents, so that a broken agent module does not keep anyone from looking. */
+/** Runs work with the command and query buses. Agents are loaded only on request, so that a broken module affects only sends. */
 export async function withTasks<T>(
   work: (session: TaskSession) => Promise<T>,
-  { agents: wanted }: { readonly agents: 'configured' | 'none' } = { agents: 'none' },
+  { agents: loading }: { readonly agents: 'configured' | 'none' } = { agents: 'none' },
 ): Promise<T> {
   return withStorage(async (storage, { config, signal }) => {
-    const agents = wanted === 'none' ? new NoAgents() : await Agents.load(config.agents, config);
+    const agents = loading === 'none' ? new NoAgents() : await Agents.load(config.agents, config);
     const app = await NestFactory.createApplicationContext(CommandLineModule.with({ config, storage, agents }), {
       logger: false,
       abortOnError: false,
     });
     const { wakeups } = storage;
-    return work({ commands: app.get(CommandBus), queries: app.get(QueryBus), reader: app.get(TaskReader), wakeups, signal }).finally(() =>
-      app.close(),
-    );
+    return work({
+      commands: app.get(CommandBus),
+      queries: app.get(QueryBus),
+      reader: app.get(TaskReader),
+      wakeups,
+      signal,
+    }).finally(() => app.close());
   });
 }
 
-/** Accepts work like a server that runs nothing itself. */
+/** Composes the command line like a server without a worker: it accepts tasks and runs none. */
 @Module({})
 class CommandLineModule {
   static with(options: { config: Config; storage: Storage; agents: AgentDirectory }): DynamicModule {
@@ -51,7 +55,7 @@ class CommandLineModule {
       global: true,
       imports: [
         StorageModule.with(storage),
-        // For the audit trail alone: nobody calls in.
+        // Only the audit trail is used. No request arrives, so the token is random.
         AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
         TasksModule.with({
           leaseMs,
