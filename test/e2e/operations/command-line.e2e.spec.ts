@@ -5,9 +5,9 @@ import { runActa } from '../../support/processes/run-acta.js';
 import { environmentFor, type RunningServer, SECRET, startServer } from '../../support/processes/start-server.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database/test-database.js';
 
-const SLOW_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
-describe('beside a server on the embedded database', () => {
+describe('The command line on the embedded database of a running server', () => {
   let dataDir: string;
   let server: RunningServer;
   const acta = (...args: string[]) => runActa({ ACTA_DATA_DIR: dataDir }, ...args);
@@ -18,22 +18,22 @@ describe('beside a server on the embedded database', () => {
     const applied = await actaJson('migrate');
     expect(applied.applied).toContain('0001-event-log');
     server = await startServer({ dataDir, databaseUrl: null });
-  }, SLOW_MS);
+  }, TIMEOUT_MS);
   afterAll(() => server.stop());
 
   it(
-    'finds the schema up to date, and everything in order',
+    'reports a current schema and no failed check',
     async () => {
       expect(await acta('migrate')).toEqual({ code: 0, stdout: 'The schema is up to date.\n', stderr: '' });
       const doctor = await acta('doctor');
       expect(doctor.code).toBe(0);
       expect(doctor.stdout.split('\n').filter((line) => !line.startsWith('ok '))).toEqual(['']);
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'makes keys that work until they are rotated or revoked',
+    'creates, rotates, revokes and lists keys, and never lists a token',
     async () => {
       const call = async (token: string) =>
         (await fetch(`${server.url}/a2a/agent`, { headers: { Authorization: `Bearer ${token}` } })).status;
@@ -49,38 +49,38 @@ describe('beside a server on the embedded database', () => {
         '--expires',
         '12h',
       ];
-      const made = await actaJson(...args);
-      expect(made.key).toMatchObject({
+      const created = await actaJson(...args);
+      expect(created.key).toMatchObject({
         tenantId: 'default',
         subject: 'bob',
         role: 'member',
         rings: ['ring:dev', 'ring:ops'],
       });
-      expect(Date.parse(made.key.expiresAt) - Date.parse(made.key.createdAt)).toBeGreaterThan(43_000_000);
-      expect(await call(made.token)).toBe(200);
-      const rotated = await actaJson('keys', 'rotate', made.key.keyId);
-      expect(rotated.token).not.toBe(made.token);
+      expect(Date.parse(created.key.expiresAt) - Date.parse(created.key.createdAt)).toBeGreaterThan(43_000_000);
+      expect(await call(created.token)).toBe(200);
+      const rotated = await actaJson('keys', 'rotate', created.key.keyId);
+      expect(rotated.token).not.toBe(created.token);
       expect(await call(rotated.token)).toBe(200);
-      const revoked = await actaJson('keys', 'revoke', made.key.keyId);
+      const revoked = await actaJson('keys', 'revoke', created.key.keyId);
       expect(revoked.revokedAt).not.toBeNull();
       const listed = await acta('keys', 'list');
       expect(listed.stdout).toMatch(
-        new RegExp(`^${made.key.keyId} +default +bob +member +ring:dev ring:ops +- +revoked `, 'm'),
+        new RegExp(`^${created.key.keyId} +default +bob +member +ring:dev ring:ops +- +revoked `, 'm'),
       );
       expect(listed.stdout).not.toContain('acta_');
       const missing = await acta('keys', 'revoke', 'nothing');
-      expect(missing).toEqual({ code: 1, stdout: '', stderr: 'acta: there is no key nothing: see `acta keys list`\n' });
+      expect(missing).toEqual({ code: 1, stdout: '', stderr: 'acta: key nothing not found: see `acta keys list`\n' });
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'sends, waits for whoever runs it, answers a question, and shows the record',
+    'sends messages, waits for the server to run the task, and prints its events',
     async () => {
-      const asked = await actaJson('tasks', 'send', 'ask', '--wait', '--subject', 'bob', '--ring', 'ring:dev');
-      expect(asked).toMatchObject({ status: 'input-required', owner: 'bob', ring: 'ring:dev' });
-      const id = asked.taskId;
-      const answer = [
+      const paused = await actaJson('tasks', 'send', 'ask', '--wait', '--subject', 'bob', '--ring', 'ring:dev');
+      expect(paused).toMatchObject({ status: 'input-required', owner: 'bob', ring: 'ring:dev' });
+      const id = paused.taskId;
+      const continueArgs = [
         'tasks',
         'send',
         'over \u001b[31mthere',
@@ -92,8 +92,8 @@ describe('beside a server on the embedded database', () => {
         '--ring',
         'ring:dev',
       ];
-      const answered = await acta(...answer);
-      expect(answered).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('OVER ·[31MTHERE') });
+      const continued = await acta(...continueArgs);
+      expect(continued).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('OVER ·[31MTHERE') });
       const types = [
         'TaskSubmitted',
         'MessageAccepted',
@@ -114,65 +114,65 @@ describe('beside a server on the embedded database', () => {
       expect(await actaJson('tasks', 'show', id)).toMatchObject({ taskId: id, status: 'completed', version: 8 });
       expect(await actaJson('tasks', 'list', '--limit', '1')).toMatchObject({ tasks: [{ taskId: id }] });
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'watches a task until someone cancels it',
+    'watches a task until it is canceled',
     async () => {
       const { taskId } = await actaJson('tasks', 'send', 'sleep 60s');
       const watcher = new ActaProcess('cli', { ACTA_DATA_DIR: dataDir }, ['tasks', 'watch', taskId]);
-      await watcher.prints(/StatusReported/);
+      await watcher.waitForOutput(/StatusReported/);
       const canceled = await acta('tasks', 'cancel', taskId);
       expect(canceled).toMatchObject({ code: 0, stdout: expect.stringContaining('canceled since') });
       expect(await watcher.exited).toEqual({ code: 0, signal: null });
-      expect(watcher.logs).toMatch(/TaskCanceled/);
+      expect(watcher.output).toMatch(/TaskCanceled/);
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'ends with 1 and one sentence when something is not there or does not go well',
+    'exits with code 1 and one sentence for a missing task, and with code 1 for a failed one',
     async () => {
       const missing = { code: 1, stdout: '', stderr: 'acta: task not found\n' };
-      for (const what of ['show', 'events', 'timeline', 'watch', 'cancel']) {
-        expect(await acta('tasks', what, 'nothing')).toEqual(missing);
+      for (const command of ['show', 'events', 'timeline', 'watch', 'cancel']) {
+        expect(await acta('tasks', command, 'nothing')).toEqual(missing);
       }
       expect(await acta('tasks', 'send', 'fail', '--wait')).toMatchObject({ code: 1, stderr: '' });
       expect(await acta('tasks', 'send', 'hello', '--ring', '')).toMatchObject({ code: 0 });
-      expect((await acta('audit', 'verify', '--task', 'nothing')).stderr).toBe('acta: there is no task nothing\n');
+      expect((await acta('audit', 'verify', '--task', 'nothing')).stderr).toBe('acta: task nothing not found\n');
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'finds the record whole and the read models right',
+    'verifies the hash chains, and checks and rebuilds the read models',
     async () => {
       const verified = await acta('audit', 'verify');
       expect(verified).toMatchObject({
         code: 0,
-        stdout: expect.stringMatching(/^Every chain is whole: \d+ tasks, \d+ events\.\n$/),
+        stdout: expect.stringMatching(/^Verified \d+ tasks, \d+ events: every chain is valid\.\n$/),
       });
       expect(await acta('projections', 'check')).toMatchObject({ code: 0 });
-      expect(await actaJson('projections', 'rebuild')).toMatchObject({ differing: 0, damaged: 0 });
-      for (const what of [
+      expect(await actaJson('projections', 'rebuild')).toMatchObject({ differing: 0, corrupt: 0 });
+      for (const command of [
         ['audit', 'verify'],
         ['projections', 'check'],
         ['projections', 'rebuild'],
       ]) {
-        const nope = await acta(...what, '--task', 'nope');
-        expect(nope).toEqual({
+        const missing = await acta(...command, '--task', 'missing');
+        expect(missing).toEqual({
           code: 1,
           stdout: '',
-          stderr: expect.stringMatching(/^acta: there is no task nope\b.*\n$/),
+          stderr: expect.stringMatching(/^acta: task missing not found\b.*\n$/),
         });
       }
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 });
 
-describe('on DATABASE_URL', () => {
+describe('The command line on DATABASE_URL', () => {
   let database: TestDatabase;
   let environment: Environment;
   const acta = (...args: string[]) => runActa(environment, ...args);
@@ -189,70 +189,70 @@ describe('on DATABASE_URL', () => {
   afterAll(() => database.drop());
 
   it(
-    'says when no worker takes a task, and shows the outcome once one has',
+    'warns while no worker claims a task, and prints the outcome when one has run it',
     async () => {
       const sender = new ActaProcess('cli', environment, ['tasks', 'send', 'hello', '--wait']);
-      await sender.prints(/^acta: no worker has taken the task so far; .+$/m);
+      await sender.waitForOutput(/^acta: no worker has claimed the task yet: .+$/m);
       const worker = new ActaProcess('cli', environment, ['worker', '--json']);
-      const [line] = await worker.prints(/^\{.*\}$/m);
+      const [line] = await worker.waitForOutput(/^\{.*\}$/m);
       expect(JSON.parse(line)).toMatchObject({ agents: ['demo'], concurrency: 16 });
       expect(await sender.exited).toEqual({ code: 0, signal: null });
-      expect(sender.logs).toContain('HELLO');
+      expect(sender.output).toContain('HELLO');
       expect(await worker.stop()).toEqual({ code: 0, signal: null });
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'names what differs in the read models, and makes it anew',
+    'reports differences in the read models, and rebuilds them',
     async () => {
       await query(`update task set status = 'working'; delete from message`);
       const found = await acta('projections', 'check');
       expect(found.code).toBe(1);
-      expect(found.stdout).toMatch(/^DIFFERS {2}task \S+ of tenant default: its task row differs in status$/m);
-      expect(found.stdout).toMatch(/^DIFFERS {2}task \S+ of tenant default: its message row 2 was missing$/m);
+      expect(found.stdout).toMatch(/^DIFFERS {2}task \S+ of tenant default: task row differs in status$/m);
+      expect(found.stdout).toMatch(/^DIFFERS {2}task \S+ of tenant default: message row 2 is missing$/m);
       expect(await acta('projections', 'rebuild')).toMatchObject({
         code: 0,
-        stdout: expect.stringMatching(/^Rebuilt 1 tasks/m),
+        stdout: expect.stringMatching(/^Rebuilt 1 task: differences in 1 task\.$/m),
       });
       expect(await acta('projections', 'check')).toMatchObject({ code: 0 });
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'names the task and the version where someone changed the record',
+    'reports the task and version of an event that was altered',
     async () => {
       await query(`alter table event disable trigger event_is_append_only;
       update event set actor_subject = 'mallory' where version = 2`);
       const verified = await acta('audit', 'verify');
       expect(verified.code).toBe(1);
       expect(verified.stdout).toMatch(
-        /^BROKEN {2}task \S+ of tenant default, version 2: the event is not what was written$/m,
+        /^BROKEN {2}task \S+ of tenant default, version 2: the event does not match its own hash$/m,
       );
       const [broken, counts] = (await acta('audit', 'verify', '--json')).stdout.split('\n');
       expect(JSON.parse(broken!)).toMatchObject({ version: 2, reason: 'altered-event' });
       expect(JSON.parse(counts!)).toEqual({ tasks: 1, events: 5, breaks: 1 });
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'tells a wrong secret and an old schema from a database in order',
+    'reports a wrong secret and an old schema as failed checks',
     async () => {
-      const other = { ...environment, ACTA_SECRET_KEY: SECRET.split('').reverse().join('') };
-      const wrong = await runActa(other, 'doctor');
-      expect(wrong.code).toBe(1);
-      expect(wrong.stdout).toMatch(/^FAILED {2}secret: .*ACTA_SECRET_KEY/m);
+      const wrongSecret = { ...environment, ACTA_SECRET_KEY: SECRET.split('').reverse().join('') };
+      const found = await runActa(wrongSecret, 'doctor');
+      expect(found.code).toBe(1);
+      expect(found.stdout).toMatch(/^FAILED {2}secret: .*ACTA_SECRET_KEY/m);
       await query(`delete from kysely_migration where name like '0004%' or name > '0004'`);
-      const old = await acta('doctor');
-      expect(old.stdout).toMatch(/^FAILED {2}schema: it lacks 0004-access.*acta migrate/m);
+      const outdated = await acta('doctor');
+      expect(outdated.stdout).toMatch(/^FAILED {2}schema: not applied: 0004-access.*acta migrate/m);
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 
   it(
-    'starts nothing that cannot work, and says why',
+    'exits with one sentence for a configuration that cannot work',
     async () => {
       const idle = await runActa({ ...environment, ACTA_WORKER_CONCURRENCY: '0' }, 'worker');
       expect(idle).toMatchObject({
@@ -261,19 +261,24 @@ describe('on DATABASE_URL', () => {
       });
       const wrong = await runActa({ ACTA_CARD_VERSION: '2.0' }, 'tasks', 'list');
       expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^acta: ACTA_CARD_VERSION [^\n]+\n$/) });
-      const nowhere = await runActa({ ...environment, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/acta' }, 'worker');
-      expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringMatching(/^acta: DATABASE_URL [^\n]+\n$/) });
+      const unreachable = await runActa(
+        { ...environment, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/acta' },
+        'worker',
+      );
+      expect(unreachable).toMatchObject({ code: 1, stderr: expect.stringMatching(/^acta: DATABASE_URL [^\n]+\n$/) });
     },
-    SLOW_MS,
+    TIMEOUT_MS,
   );
 });
 
-it(
-  'shows every surface in the demo, and finds nothing wrong with any',
-  async () => {
-    const demo = await runActa({}, 'demo', '--json');
-    expect(JSON.parse(demo.stdout).filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
-    expect(demo.code).toBe(0);
-  },
-  SLOW_MS,
-);
+describe('acta demo', () => {
+  it(
+    'passes every step',
+    async () => {
+      const demo = await runActa({}, 'demo', '--json');
+      expect(JSON.parse(demo.stdout).filter(({ ok }: { ok: boolean }) => !ok)).toEqual([]);
+      expect(demo.code).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+});

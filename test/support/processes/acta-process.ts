@@ -12,41 +12,41 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-const START_MS = 60_000;
+const OUTPUT_TIMEOUT_MS = 60_000;
 
-const living = new Set<ChildProcess>();
-const killAll = () => living.forEach((child) => child.kill('SIGKILL'));
-// Also when a test failed before it could stop what it had started, or when Jest itself gives up.
+const running = new Set<ChildProcess>();
+const killAll = () => running.forEach((child) => child.kill('SIGKILL'));
+// Covers a test that failed before it stopped its processes, and an abort of Jest.
 process.on('exit', killAll);
 // The fault suite starts processes without Jest.
 (globalThis as { afterAll?: (run: () => void) => void }).afterAll?.(killAll);
 
-/** One process of Node, of which a test sees what it prints and how it ends. */
+/** A Node process whose output and exit a test can observe. */
 export class NodeProcess {
   readonly exited: Promise<Exit>;
   private readonly child: ChildProcess;
-  private readonly output: string[] = [];
-  private heard: (() => void)[] = [];
-  private over: Exit | null = null;
+  private readonly chunks: string[] = [];
+  private waiters: (() => void)[] = [];
+  private exit: Exit | null = null;
 
   constructor(args: readonly string[], env: Environment) {
     this.child = spawn(process.execPath, args, {
-      env: { ...outerEnvironment(), ...env },
+      env: { ...inheritedEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    living.add(this.child);
+    running.add(this.child);
     this.exited = new Promise((resolve) => {
       this.child.once('close', (code, signal) => {
-        living.delete(this.child);
-        this.over = { code, signal };
-        resolve(this.over);
-        this.wake();
+        running.delete(this.child);
+        this.exit = { code, signal };
+        resolve(this.exit);
+        this.resolveWaiters();
       });
     });
     for (const stream of [this.child.stdout!, this.child.stderr!]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
-        this.output.push(text);
-        this.wake();
+        this.chunks.push(text);
+        this.resolveWaiters();
       });
     }
   }
@@ -55,23 +55,25 @@ export class NodeProcess {
     return this.child.pid!;
   }
 
-  /** Everything that it has printed so far. */
-  get logs(): string {
-    return this.output.join('');
+  /** Everything that the process has printed on stdout and stderr. */
+  get output(): string {
+    return this.chunks.join('');
   }
 
-  /** The first match in what it prints. Throws with all that it printed when it ends, or takes a minute, without one. */
-  async prints(pattern: RegExp): Promise<RegExpExecArray> {
-    const deadline = Date.now() + START_MS;
+  /** Waits for the first match in the output. Throws with the output if the process exits, or after 60 s. */
+  async waitForOutput(pattern: RegExp): Promise<RegExpExecArray> {
+    const deadline = Date.now() + OUTPUT_TIMEOUT_MS;
     for (;;) {
-      const match = pattern.exec(this.logs);
+      const match = pattern.exec(this.output);
       if (match !== null) return match;
-      if (this.over !== null || Date.now() > deadline) {
-        throw new Error(`the process ${this.over ? 'ended' : 'hangs'} without printing ${pattern}:\n${this.logs}`);
+      if (this.exit !== null || Date.now() > deadline) {
+        throw new Error(
+          `the process ${this.exit ? 'exited' : 'still runs after 60 s'} without the output ${pattern}:\n${this.output}`,
+        );
       }
       let timer: NodeJS.Timeout | undefined;
       await new Promise<void>((resolve) => {
-        this.heard.push(resolve);
+        this.waiters.push(resolve);
         timer = setTimeout(resolve, deadline - Date.now());
       });
       clearTimeout(timer);
@@ -82,38 +84,39 @@ export class NodeProcess {
     this.child.kill(signal);
   }
 
-  /** Ends it as an operator would, and waits. */
+  /** Sends SIGTERM and waits for the exit. */
   async stop(): Promise<Exit> {
     this.kill('SIGTERM');
     return this.exited;
   }
 
-  private wake(): void {
-    for (const resolve of this.heard.splice(0)) resolve();
+  private resolveWaiters(): void {
+    for (const resolve of this.waiters.splice(0)) resolve();
   }
 }
 
-/** One process of Acta, built and started as an operator would. */
+/** A process of the built Acta. */
 export class ActaProcess extends NodeProcess {
   constructor(app: 'server' | 'worker' | 'cli', env: Environment, args: readonly string[] = []) {
     super([entryOf(app), ...args], env);
   }
 }
 
-/** A folder for the data of one process or several; the end of the test run removes it, and stops a Postgres left in it. */
+/** Creates a data directory. The global teardown removes it, and stops a Postgres that still runs in it. */
 export function createDataDir(): Promise<string> {
   const [run] = (process.env['ACTA_TEST_RUN'] ?? '').split('_');
   return mkdtemp(join(tmpdir(), `acta-test-${run}-e2e-`));
 }
 
-function entryOf(app: string): string {
+/** Returns the path of a built program. Throws if it is missing. */
+export function entryOf(app: 'server' | 'worker' | 'cli'): string {
   const entry = fileURLToPath(new URL(`../../../dist/apps/${app}/src/main.js`, import.meta.url));
   if (!existsSync(entry)) throw new Error(`${entry} is missing: run \`npm run build\` before the end-to-end tests`);
   return entry;
 }
 
-/** The environment without what configures Acta: a test says all of that itself. */
-function outerEnvironment(): Environment {
-  const configures = /^(ACTA_.*|(TEST_)?DATABASE_URL|HOST|PORT|LOG_LEVEL|PG.*)$/;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !configures.test(name)));
+/** Returns the environment of this process without the variables that configure Acta or Postgres. */
+function inheritedEnvironment(): Environment {
+  const configuration = /^(ACTA_.*|(TEST_)?DATABASE_URL|HOST|PORT|LOG_LEVEL|PG.*)$/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !configuration.test(name)));
 }

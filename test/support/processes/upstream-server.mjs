@@ -7,9 +7,9 @@ import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sd
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
 import express from 'express';
 
-// The official SDK's server as an agent that someone else runs. It keeps its tasks in a file, so that it can be killed, and
-// on its next start ends what it had begun. Words in a text steer it.
-const { PORT = '0', DATA_DIR, VERSION = '1.0', STREAMING = 'true', NAMES } = process.env;
+// An upstream agent on the server of the official SDK. It stores its tasks in a file, so that a test can kill it; its next
+// start completes the tasks that were working. Words in the text of a message control its behavior.
+const { PORT = '0', DATA_DIR, VERSION = '1.0', STREAMING = 'true', CARD_URL } = process.env;
 const file = join(DATA_DIR, 'tasks.json');
 const calls = join(DATA_DIR, 'calls.log');
 const now = () => new Date().toISOString();
@@ -24,14 +24,14 @@ class FileTaskStore extends InMemoryTaskStore {
   async save(task, context = {}) {
     await super.save(task, context);
     this.tasks[task.id] = task;
-    // As a whole or not at all: it is killed at any moment.
+    // The rename is atomic, because a test can kill the process at any moment.
     writeFileSync(`${file}.new`, JSON.stringify(this.tasks));
     renameSync(`${file}.new`, file);
   }
 }
 
 const store = new FileTaskStore();
-const begun = Object.values(store.tasks);
+const storedTasks = Object.values(store.tasks);
 await store.open();
 
 const textPart = (value) => ({ content: { $case: 'text', value }, metadata: {}, filename: '', mediaType: '' });
@@ -51,50 +51,51 @@ const agent = {
     appendFileSync(calls, `${JSON.stringify({ taskId, messageId: userMessage.messageId })}\n`);
     const text = userMessage.parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('');
     const number = (word, fallback) => Number(new RegExp(`\\b${word} (\\d+)`).exec(text)?.[1] ?? fallback);
-    const says = (word) => new RegExp(`\\b${word}\\b`).test(text);
-    const message = (said) => ({
+    const hasWord = (word) => new RegExp(`\\b${word}\\b`).test(text);
+    const message = (value) => ({
       messageId: randomUUID(),
       role: Role.ROLE_AGENT,
-      parts: [textPart(said)],
+      parts: [textPart(value)],
       taskId,
       contextId,
       metadata: {},
       extensions: [],
       referenceTaskIds: [],
     });
-    if (says('reply')) {
+    if (hasWord('reply')) {
       bus.publish(AgentEvent.message({ ...message(text.toUpperCase()), taskId: '' }));
       return bus.finished();
     }
-    const status = (state, said) => {
-      const now_ = { state, timestamp: now(), message: said === undefined ? undefined : message(said) };
-      bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: now_, metadata: {} }));
+    const publishStatus = (state, value) => {
+      const status = { state, timestamp: now(), message: value === undefined ? undefined : message(value) };
+      bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status, metadata: {} }));
     };
-    const chunk = (artifactId, value, append, lastChunk) => {
+    const publishChunk = (artifactId, value, append, lastChunk) => {
       const artifact = artifactOf(artifactId, [textPart(value)]);
       bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact, append, lastChunk, metadata: {} }));
     };
     const state = task === undefined ? TaskState.TASK_STATE_SUBMITTED : TaskState.TASK_STATE_WORKING;
-    const fresh = { id: taskId, contextId, artifacts: [], history: [userMessage], metadata: {} };
-    bus.publish(AgentEvent.task({ ...(task ?? fresh), status: { state, timestamp: now(), message: undefined } }));
-    status(TaskState.TASK_STATE_WORKING, says('report') ? 'at work' : undefined);
-    if (says('unstarted')) chunk('never started', 'x', true, true);
-    if (says('draft')) chunk('text', 'DRAFT ', false, false);
-    const callOff = () => status(TaskState.TASK_STATE_CANCELED, 'called off');
-    if (says('ask')) {
-      waiting.set(taskId, callOff);
-      return status(TaskState.TASK_STATE_INPUT_REQUIRED, 'which one?');
+    const newTask = { id: taskId, contextId, artifacts: [], history: [userMessage], metadata: {} };
+    bus.publish(AgentEvent.task({ ...(task ?? newTask), status: { state, timestamp: now(), message: undefined } }));
+    publishStatus(TaskState.TASK_STATE_WORKING, hasWord('report') ? 'working' : undefined);
+    if (hasWord('unstarted')) publishChunk('never started', 'x', true, true);
+    if (hasWord('draft')) publishChunk('text', 'DRAFT ', false, false);
+    const cancel = () => publishStatus(TaskState.TASK_STATE_CANCELED, 'canceled upstream');
+    if (hasWord('ask')) {
+      waiting.set(taskId, cancel);
+      return publishStatus(TaskState.TASK_STATE_INPUT_REQUIRED, 'which one?');
     }
-    if (says('auth')) return status(TaskState.TASK_STATE_AUTH_REQUIRED, 'sign in');
-    if (says('fail')) return status(TaskState.TASK_STATE_FAILED, 'failed, as asked');
-    if (says('reject')) return status(TaskState.TASK_STATE_REJECTED, 'rejected, as asked');
+    if (hasWord('auth')) return publishStatus(TaskState.TASK_STATE_AUTH_REQUIRED, 'sign in');
+    if (hasWord('fail')) return publishStatus(TaskState.TASK_STATE_FAILED, 'failed, as asked');
+    if (hasWord('reject')) return publishStatus(TaskState.TASK_STATE_REJECTED, 'rejected, as asked');
     const chunks = number('chunks', 1);
-    for (let at = 0; at < chunks; at += 1) {
-      chunk('text', says('goes on') ? text.toUpperCase() : `${at} `, at > 0 || says('goes on'), at === chunks - 1);
+    const appends = hasWord('append');
+    for (let index = 0; index < chunks; index += 1) {
+      publishChunk('text', appends ? text.toUpperCase() : `${index} `, index > 0 || appends, index === chunks - 1);
       await sleep(number('every', 0));
-      if (canceled.has(taskId)) return callOff();
+      if (canceled.has(taskId)) return cancel();
     }
-    status(TaskState.TASK_STATE_COMPLETED, says('report') ? 'done' : undefined);
+    publishStatus(TaskState.TASK_STATE_COMPLETED, hasWord('report') ? 'done' : undefined);
   },
   async cancelTask(taskId, bus) {
     canceled.add(taskId);
@@ -113,7 +114,7 @@ const server = app.listen(Number(PORT), '127.0.0.1', () => {
   const card = {
     name: 'Upstream agent',
     description: 'Counts',
-    supportedInterfaces: [{ url: NAMES ?? url, protocolBinding: 'JSONRPC', protocolVersion: VERSION, tenant: '' }],
+    supportedInterfaces: [{ url: CARD_URL ?? url, protocolBinding: 'JSONRPC', protocolVersion: VERSION, tenant: '' }],
     version: '3.2.1',
     capabilities: { streaming: STREAMING === 'true', pushNotifications: false, extensions: [] },
     securitySchemes: {},
@@ -136,7 +137,7 @@ const server = app.listen(Number(PORT), '127.0.0.1', () => {
   };
   const requestHandler = new DefaultRequestHandler(card, store, agent);
   const legacyCompat = { enabled: VERSION === '0.3' };
-  // Agents of 0.3 do not know the header.
+  // An agent of 0.3 ignores the header.
   app.use((request, _response, next) => {
     if (VERSION === '0.3') delete request.headers['a2a-version'];
     next();
@@ -144,14 +145,14 @@ const server = app.listen(Number(PORT), '127.0.0.1', () => {
   app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler, legacyCompat }));
   app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication, legacyCompat }));
   console.log(url);
-  void endWhatWasBegun();
+  void completeStoredTasks();
 });
 
-async function endWhatWasBegun() {
+async function completeStoredTasks() {
   await sleep(500);
-  for (const task of begun) {
+  for (const task of storedTasks) {
     if (task.status.state !== TaskState.TASK_STATE_WORKING) continue;
     const status = { state: TaskState.TASK_STATE_COMPLETED, timestamp: now(), message: undefined };
-    await store.save({ ...task, artifacts: [artifactOf('text', [textPart('ended after all')])], status });
+    await store.save({ ...task, artifacts: [artifactOf('text', [textPart('completed after restart')])], status });
   }
 }

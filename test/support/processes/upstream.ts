@@ -1,50 +1,43 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from '@jest/globals';
-import { createDataDir } from './acta-process.js';
+import { createDataDir, type Environment, NodeProcess } from './acta-process.js';
 
 export interface UpstreamSetup {
   readonly VERSION?: '1.0' | '0.3';
   readonly STREAMING?: 'true' | 'false';
-  /** The address that its card names, instead of its own. */
-  readonly NAMES?: string;
+  /** URL in its agent card; default: its own. */
+  readonly CARD_URL?: string;
 }
 
 interface UpstreamState {
   readonly tasks: readonly { readonly id: string; readonly contextId: string; readonly status: { state: number } }[];
-  /** Every execution that it has begun. */
+  /** Every execution that it has started, in order. */
   readonly calls: readonly { readonly taskId: string; readonly messageId: string }[];
 }
 
-const living = new Set<ChildProcess>();
-const killAll = () => living.forEach((child) => child.kill('SIGKILL'));
-process.on('exit', killAll);
-afterAll(killAll);
+const SCRIPT = fileURLToPath(new URL('upstream-server.mjs', import.meta.url));
 
-/** The official SDK's server in a process of its own, as an agent that someone else runs. */
+/** An upstream agent on the server of the official SDK, in a separate process. */
 export class Upstream {
   private constructor(
-    private child: ChildProcess,
+    private process: NodeProcess,
     readonly url: string,
-    private readonly env: NodeJS.ProcessEnv,
+    private readonly env: Environment,
   ) {}
 
   static async start(setup: UpstreamSetup = {}): Promise<Upstream> {
     const env = { ...setup, DATA_DIR: await createDataDir() };
-    const { child, url } = await launch(env);
-    return new Upstream(child, url, { ...env, PORT: new URL(url).port });
+    const { process, url } = await launch(env);
+    return new Upstream(process, url, { ...env, PORT: new URL(url).port });
   }
 
   async kill(): Promise<void> {
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exited;
+    this.process.kill('SIGKILL');
+    await this.process.exited;
   }
 
-  /** Starts it again where it was. */
+  /** Starts it again on the same port and data. */
   async restart(): Promise<void> {
-    ({ child: this.child } = await launch(this.env));
+    ({ process: this.process } = await launch(this.env));
   }
 
   async state(): Promise<UpstreamState> {
@@ -52,24 +45,8 @@ export class Upstream {
   }
 }
 
-async function launch(env: NodeJS.ProcessEnv): Promise<{ child: ChildProcess; url: string }> {
-  const script = fileURLToPath(new URL('upstream-server.mjs', import.meta.url));
-  const child = spawn(process.execPath, [script], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  living.add(child);
-  child.once('exit', () => living.delete(child));
-  let said = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        if (said.length < 10_000) said += text;
-        const match = /^http:\S+$/m.exec(said);
-        if (match !== null) resolve(match[0]);
-      });
-    }
-    child.once('exit', () => reject(new Error(`the upstream agent ended: ${said}`)));
-  });
-  return { child, url };
+async function launch(env: Environment): Promise<{ process: NodeProcess; url: string }> {
+  const process = new NodeProcess([SCRIPT], env);
+  const [url] = await process.waitForOutput(/^http:\S+$/m);
+  return { process, url };
 }

@@ -77,9 +77,9 @@ describe.each([
     const asked = await send('draft then ask');
     expect([asked.state.status, textOf(asked.statusMessage!)]).toEqual(['input-required', 'which one?']);
     const { taskId } = asked;
-    const view = await replica.ask(alice, aMessage(named('goes on')), { taskId });
+    const view = await replica.ask(alice, aMessage(named('append')), { taskId });
     expect([view.state.status, view.statusMessage && textOf(view.statusMessage)]).toEqual(['completed', undefined]);
-    expect(artifactText(view)).toEqual([`DRAFT ${named('goes on').toUpperCase()}`]);
+    expect(artifactText(view)).toEqual([`DRAFT ${named('append').toUpperCase()}`]);
     expect(view.state.upstream).toMatchObject({ taskId: asked.state.upstream!.taskId });
     const { calls } = await upstream.state();
     expect(calls.filter((call) => call.taskId === view.state.upstream!.taskId)).toHaveLength(2);
@@ -94,7 +94,10 @@ describe.each([
     const taskId = await replica.submit(alice, named('chunks 500 every 20'));
     await replica.until(alice.tenantId, taskId, (state) => state.upstream !== undefined);
     const view = await replica.cancel(alice, taskId);
-    expect([view.state.status, view.statusMessage && textOf(view.statusMessage)]).toEqual(['canceled', 'called off']);
+    expect([view.state.status, view.statusMessage && textOf(view.statusMessage)]).toEqual([
+      'canceled',
+      'canceled upstream',
+    ]);
     const { tasks } = await upstream.state();
     expect(tasks.find(({ id }) => id === view.state.upstream!.taskId)?.status.state).toBe(5);
   });
@@ -125,7 +128,7 @@ describe.each([
       taskId,
       ({ status }) => status === 'completed',
     );
-    expect(artifactText(await replica.get(alice, taskId))).toEqual(['ended after all']);
+    expect(artifactText(await replica.get(alice, taskId))).toEqual(['completed after restart']);
     expect(run?.attempt).toBe(1);
     const { calls } = await upstream.state();
     expect(calls.filter((call) => call.taskId === theirs!.taskId)).toHaveLength(1);
@@ -147,7 +150,7 @@ describe.each([
     await hasty.until(alice.tenantId, taskId, (state) => state.attempts > 1 || state.run?.outcome === 'lost');
     await upstream.restart();
     const { upstream: theirs } = await hasty.until(alice.tenantId, taskId, ({ status }) => status === 'completed');
-    expect(artifactText(await hasty.get(alice, taskId))).toEqual(['ended after all']);
+    expect(artifactText(await hasty.get(alice, taskId))).toEqual(['completed after restart']);
     const { calls } = await upstream.state();
     expect(calls.filter((call) => call.taskId === theirs!.taskId)).toHaveLength(1);
     await hasty.close();
@@ -160,7 +163,7 @@ describe('a message to an upstream agent at work', () => {
     const replica = await acta.replica({ agents: [await agentAt(upstream.url, { name: 'forwarding' })] });
     const taskId = await replica.submit(alice, 'chunks 40 every 50');
     await replica.until(alice.tenantId, taskId, (state) => state.upstream !== undefined);
-    await replica.submit(alice, aMessage('goes on and on'), { taskId });
+    await replica.submit(alice, aMessage('append'), { taskId });
     await replica.until(alice.tenantId, taskId, ({ status }) => status === 'completed');
     const { calls } = await upstream.state();
     expect(calls).toHaveLength(2);
@@ -177,7 +180,7 @@ describe.each([
   it(`is found by its context ${who}, and not sent twice, where the upstream agent can list its tasks`, async () => {
     const upstream = await Upstream.start();
     const proxy = await LossyProxy.start(upstream.url);
-    const named = await Upstream.start({ NAMES: proxy.url });
+    const named = await Upstream.start({ CARD_URL: proxy.url });
     const timing = { ...TIMING, patienceMs };
     const own = { name: `lossy-${patienceMs}`, retry: { attempts: 5, backoffMs: 100 } };
     const lossy = await upstreamAgent({ url: named.url }, { allowPrivate: true, timing }, own);

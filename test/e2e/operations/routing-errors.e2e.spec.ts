@@ -9,13 +9,13 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => server?.stop());
 
-/** What a surface says is wrong. */
-function saidIn(text: string): string {
+/** Returns the error message of any API. */
+function errorMessage(text: string): string {
   const body = JSON.parse(text) as { error: string | { message: string } };
   return typeof body.error === 'string' ? body.error : body.error.message;
 }
 
-describe('someone who is here for the first time', () => {
+describe('The server', () => {
   it.each([
     ['PUT', '/a2a', 'POST'],
     ['GET', '/a2a/tasks', 'POST'],
@@ -35,10 +35,12 @@ describe('someone who is here for the first time', () => {
     ['DELETE', '/metrics', 'GET'],
     ['GET', '/agents/demo/a2a', 'POST'],
     ['GET', '/agents/demo/a2a/tasks', 'POST'],
-  ])('is told at %s %s which verbs the path takes', async (verb, path, allow) => {
+  ])('returns 405 with the allowed methods for %s %s', async (verb, path, allow) => {
     const { status, headers, text } = await http(verb, `${server.url}${path}`, TOKEN, V1);
     expect([status, headers.get('allow')]).toEqual([405, allow]);
-    expect(saidIn(text)).toBe(`this path does not take ${verb}; it takes ${allow}`);
+    expect(errorMessage(text)).toBe(
+      `method ${verb} is not allowed at this path; use ${allow.replaceAll(', ', ' or ')}`,
+    );
   });
 
   it.each([
@@ -52,14 +54,14 @@ describe('someone who is here for the first time', () => {
     ['/agents/demo/api/tasks', '/agents/{name}/a2a'],
     ['/.well-known/agent.json', '/.well-known/agent-card.json'],
     ['/health/readiness', '/health/ready'],
-  ])('is told at %s where to go on', async (path, elsewhere) => {
+  ])('returns 404 with a suggestion for %s', async (path, suggestion) => {
     for (const verb of ['GET', 'POST']) {
       const { status, text } = await http(verb, `${server.url}${path}`, TOKEN, V1);
-      expect([status, saidIn(text)]).toEqual([404, expect.stringContaining(elsewhere)]);
+      expect([status, errorMessage(text)]).toEqual([404, expect.stringContaining(suggestion)]);
     }
   });
 
-  it('is told of the header when a method is one of the other version, which is not guessed', async () => {
+  it('returns the required A2A-Version header for a JSON-RPC method of the other version', async () => {
     const params = sendParams('hello');
     for (const [version, method, header] of [
       [null, 'SendMessage', 'A2A-Version: 1.0'],
@@ -72,21 +74,21 @@ describe('someone who is here for the first time', () => {
     }
   });
 
-  it('is told of the header over HTTP+JSON, too', async () => {
-    const ask = (verb: string, path: string, version: string, body?: object) =>
+  it('returns the required A2A-Version header for an HTTP+JSON path of the other version', async () => {
+    const request = (verb: string, path: string, version: string, content?: object) =>
       http(verb, `${server.url}/a2a/v1/${path}`, TOKEN, {
         headers: { 'A2A-Version': version },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(content === undefined ? {} : { body: JSON.stringify(content) }),
       });
-    const told = async (answer: ReturnType<typeof ask>) => JSON.stringify(JSON.parse((await answer).text));
-    expect(await told(ask('GET', 'tasks', ''))).toContain('A2A 1.0 has it: send A2A-Version: 1.0');
-    expect(await told(ask('POST', 'message/send', '1.0', {}))).toContain('message:send');
-    expect(await told(ask('POST', 'message:send', '', sendParams('hello')))).toContain('read as A2A 0.3');
-    expect(await told(ask('POST', 'message:send', '0.3', sendParams('hello')))).not.toContain('read as');
+    const body = async (response: ReturnType<typeof request>) => JSON.stringify(JSON.parse((await response).text));
+    expect(await body(request('GET', 'tasks', ''))).toContain('A2A 1.0 has it: send A2A-Version: 1.0');
+    expect(await body(request('POST', 'message/send', '1.0', {}))).toContain('message:send');
+    expect(await body(request('POST', 'message:send', '', sendParams('hello')))).toContain('read as A2A 0.3');
+    expect(await body(request('POST', 'message:send', '0.3', sendParams('hello')))).not.toContain('read as');
   });
 
-  it('is told how to write a path that cannot be read', async () => {
+  it('returns 400 with the required encoding for a path that cannot be decoded', async () => {
     const { status, text } = await http('GET', `${server.url}/a2a/tasks/%zz`, TOKEN);
-    expect([status, saidIn(text)]).toEqual([400, expect.stringContaining('percent-encode')]);
+    expect([status, errorMessage(text)]).toEqual([400, expect.stringContaining('percent-encode')]);
   });
 });

@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { V1Caller } from '../../support/clients/rpc.js';
+import { createTestDatabase, type TestDatabase } from '../../support/database/test-database.js';
+import { type ActaProcess, createDataDir } from '../../support/processes/acta-process.js';
+import { startServer, startWorker, TOKEN } from '../../support/processes/start-server.js';
+
+const AGENT = `export default {
+  name: 'careless', description: 'Rejects a promise without a handler', version: '1.0.0',
+  skills: [{ id: 'x', name: 'X', description: 'X', tags: [] }],
+  async run(ctx) {
+    Promise.reject(new Error('no handler'));
+    await ctx.artifact({ id: 'text', parts: [{ text: 'done' }] });
+  },
+};`;
+
+let database: TestDatabase;
+let agents: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  agents = join(await createDataDir(), 'careless.mjs');
+  await writeFile(agents, AGENT);
+}, 90_000);
+afterAll(() => database?.drop());
+
+/** The log lines of a process, without its startup text. */
+const linesOf = (process: ActaProcess) =>
+  process.output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** Runs a task whose agent rejects a promise without a handler, and returns the log lines of its server. */
+async function linesOfServer(level: string) {
+  const env = { ACTA_AGENTS: agents, LOG_LEVEL: level };
+  const server = await startServer({ databaseUrl: database.url, env });
+  const task = await new V1Caller(server.url, TOKEN).send('hello');
+  expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+  await server.stop();
+  return linesOf(server.process);
+}
+
+describe('The log', () => {
+  it('of a server is one JSON object per line, with the error of an unhandled rejection in fields', async () => {
+    expect(await linesOfServer('error')).toEqual([
+      {
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        level: 'error',
+        context: 'server',
+        message: 'unhandled promise rejection',
+        error: 'Error: no handler',
+        stack: expect.stringMatching(/^at .*careless\.mjs/),
+      },
+    ]);
+  });
+
+  it('of a server is empty at the level silent', async () => {
+    expect(await linesOfServer('silent')).toEqual([]);
+  });
+
+  it.each([
+    ['info', false],
+    ['debug', true],
+  ])('of a worker at the level %s contains lines of the level debug: %s', async (level, expected) => {
+    const worker = await startWorker(database.url, { LOG_LEVEL: level });
+    expect(await worker.stop()).toEqual({ code: 0, signal: null });
+    expect(linesOf(worker).some((line) => line['level'] === 'debug')).toBe(expected);
+  });
+});
