@@ -1,11 +1,9 @@
-/** An agent without `run`: remote workers do its work, over HTTP. See docs/workers.md. */
+/** An agent without `run`: remote workers execute it over HTTP. See docs/workers.md. */
 export default {
   name: 'shout',
-  description: 'Says every word louder',
+  description: 'Repeats every word louder',
   version: '1.0.0',
-  skills: [
-    { id: 'shout', name: 'Shout', description: 'Gives the text back in capitals, word by word', tags: ['text'] },
-  ],
+  skills: [{ id: 'shout', name: 'Shout', description: 'Returns the text in capitals, word by word', tags: ['text'] }],
   inputModes: ['text/plain'],
   outputModes: ['text/plain'],
   retry: { attempts: 5, backoffMs: 1000 },
