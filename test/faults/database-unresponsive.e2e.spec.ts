@@ -26,7 +26,7 @@ describe('A server whose database is unresponsive', () => {
       ...Array.from({ length: 30 }, () => http('GET', `${server.url}/a2a/tasks/${id}`, TOKEN)),
     ]);
     for (const { status, headers, text } of responses) {
-      expect([status, text]).toEqual([503, expect.stringContaining('the database cannot be asked at the moment')]);
+      expect([status, text]).toEqual([503, expect.stringContaining('the database is unavailable')]);
       expect(headers.get('retry-after')).toBe('1');
     }
     expect((await http('GET', `${server.url}/health/ready`, null)).status).toBe(503);

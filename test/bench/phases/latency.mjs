@@ -18,13 +18,14 @@ export async function measureStarts(/** @type {Postgres} */ postgres, /** @type 
       Array.from({ length: 8 }, () => HttpConnection.open(new URL(url), { 'A2A-Version': '1.0', ...headers })),
     );
     const entered = new Map();
-    /** @type {Promise<void>[]} */
-    const responses = [];
+    /** The last send of each connection. A slow response delays the next send of its connection. */
+    const lastSends = connections.map(() => Promise.resolve());
     for (let nth = 0; nth < sends; nth += 1) {
-      responses.push(send(connections[nth % connections.length], `${prefix}-${nth}`, entered));
+      const index = nth % connections.length;
+      lastSends[index] = lastSends[index].then(() => send(connections[index], `${prefix}-${nth}`, entered));
       await sleep(1_000 / SENDS_PER_SECOND);
     }
-    await Promise.all(responses);
+    await Promise.all(lastSends);
     for (const connection of connections) connection.close();
     const accepted = await acceptTimes(databaseUrl);
     // The first sends include the set-up of connections and compilation.
