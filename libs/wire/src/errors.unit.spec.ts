@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { DomainError, invalidField, taskNotFound, type DomainErrorDetails, type DomainErrorKind } from '@app/domain';
-import { asRequestError, jsonRpcHttpStatus, rest, retryAfterSeconds, v03, v1 } from './index.js';
+import { DomainError, invalidField, taskNotFound, type DomainErrorKind } from '@app/domain';
+import { PROTOCOLS } from './protocols.js';
+import { rest } from './rest/index.js';
+import { asRequestError, jsonRpcHttpStatus, retryAfterSeconds } from './transport/error-details.js';
 import {
   type RequestError,
   type RequestErrorKind,
@@ -9,11 +11,11 @@ import {
   type TransportErrorKind,
 } from './transport/transport-error.js';
 
-const details: DomainErrorDetails = {
+const details: { [K in DomainErrorKind]: DomainError<K>['details'] } = {
   TaskNotFound: { taskId: 't' },
   TaskNotCancelable: { taskId: 't', status: 'completed' },
   TaskEnded: { taskId: 't', status: 'completed' },
-  InvalidParameters: { violations: [{ field: 'message.parts[0]', description: 'is wrong' }] },
+  InvalidParameters: { violations: [{ field: 'message.parts[0]', description: 'is required' }] },
   ContentTypeNotSupported: { mediaType: 'image/png' },
   UnsupportedOperation: { operation: 'stream' },
   PushNotificationNotSupported: {},
@@ -38,7 +40,9 @@ const transportDetails: TransportErrorDetails = {
   PayloadTooLarge: { limit: 1_500_000 },
 };
 
-/** Kind → JSON-RPC code of v1.0 and of v0.3, HTTP+JSON status of v1.0, status of the simple REST. */
+const [v1, v03] = [PROTOCOLS['1.0'].codec, PROTOCOLS['0.3'].codec];
+
+/** By kind: JSON-RPC code of v1.0 and of v0.3, HTTP+JSON status of v1.0, status of the simple REST. */
 const expected: Record<RequestErrorKind, [number, number, number, number]> = {
   TaskNotFound: [-32001, -32001, 404, 404],
   TaskNotCancelable: [-32002, -32002, 400, 409],
@@ -66,30 +70,35 @@ const expected: Record<RequestErrorKind, [number, number, number, number]> = {
 };
 
 const errors: RequestError[] = [
-  ...(Object.keys(details) as DomainErrorKind[]).map((kind) => new DomainError(kind, `said ${kind}`, details[kind])),
+  ...(Object.keys(details) as DomainErrorKind[]).map(
+    (kind) => new DomainError(kind, `message of ${kind}`, details[kind]),
+  ),
   ...(Object.keys(transportDetails) as TransportErrorKind[]).map(
-    (kind) => new TransportError(kind, `said ${kind}`, transportDetails[kind]),
+    (kind) => new TransportError(kind, `message of ${kind}`, transportDetails[kind]),
   ),
 ];
 
-describe('error tables', () => {
+describe('The error tables', () => {
   // [A2A-ERROR-2], [A2A-ERROR-4]
-  it.each(errors.map((error) => [error.kind, error] as const))('say %s on every wire', (kind, error) => {
-    const said = [v1.codec.rpcError(error).code, v03.codec.rpcError(error).code, v1.codec.httpError(error).status];
-    expect([...said, rest.httpError(error).status]).toEqual(expected[kind]);
-  });
+  it.each(errors.map((error) => [error.kind, error] as const))(
+    'map %s to the codes and statuses of every wire',
+    (kind, error) => {
+      const codes = [v1.rpcError(error).code, v03.rpcError(error).code, v1.httpError(error).status];
+      expect([...codes, rest.httpError(error).status]).toEqual(expected[kind]);
+    },
+  );
 
   it.each(errors.map((error) => [error.kind, error] as const))(
-    'give %s an ErrorInfo whose metadata is strings',
+    'encode %s with an ErrorInfo whose metadata has only strings',
     (_, error) => {
-      const body = v1.codec.httpError(error).body['error'] as {
+      const body = v1.httpError(error).body['error'] as {
         code: number;
         status: string;
         message: string;
         details: object[];
       };
       expect(body).toMatchObject({
-        code: v1.codec.httpError(error).status,
+        code: v1.httpError(error).status,
         message: error.message,
         status: expect.stringMatching(/^[A-Z_]+$/),
       });
@@ -100,41 +109,36 @@ describe('error tables', () => {
         reason: expect.stringMatching(/^[A-Z_]+$/),
       });
       expect(Object.values(info?.metadata ?? {}).every((value) => typeof value === 'string')).toBe(true);
-      expect(v1.codec.rpcError(error).data).toEqual(body.details);
+      expect(v1.rpcError(error).data).toEqual(body.details);
     },
   );
 
   // [A2A-ERROR-3]
-  it('name the fields of invalid parameters', () => {
-    expect(v1.codec.rpcError(invalidField('message.parts', 'at least one part is required')).data).toContainEqual({
+  it('encode the fields of invalid parameters as a BadRequest', () => {
+    expect(v1.rpcError(invalidField('message.parts', 'at least one part is required')).data).toContainEqual({
       '@type': 'type.googleapis.com/google.rpc.BadRequest',
       fieldViolations: [{ field: 'message.parts', description: 'at least one part is required' }],
     });
   });
 
-  it('say a missing task in exactly these words on the simple REST', () => {
+  it('encode a missing task with the same body in the simple REST, whatever the reason', () => {
     expect(JSON.stringify(rest.httpError(taskNotFound('t')).body)).toBe('{"error":"task not found"}');
     const other = new DomainError('TaskNotFound', 'it belongs to someone else', { taskId: 't' });
     expect(rest.httpError(other)).toEqual({ status: 404, body: { error: 'task not found' } });
   });
 
-  it('say nothing of what went wrong inside', () => {
+  it('do not reveal the message of an unexpected error', () => {
     const thrown = asRequestError(new Error('password of the database'));
-    const said = [
-      v1.codec.rpcError(thrown),
-      v1.codec.httpError(thrown),
-      v03.codec.httpError(thrown),
-      rest.httpError(thrown),
-    ];
-    expect(JSON.stringify(said)).not.toMatch(/password/);
+    const responses = [v1.rpcError(thrown), v1.httpError(thrown), v03.httpError(thrown), rest.httpError(thrown)];
+    expect(JSON.stringify(responses)).not.toMatch(/password/);
     expect(thrown.kind).toBe('Internal');
   });
 
-  it('answer JSON-RPC with 200 unless the transport itself refuses', () => {
-    const refused = errors
+  it('map the errors of a JSON-RPC method to status 200, and those of the transport to their own status', () => {
+    const statuses = errors
       .filter((error) => jsonRpcHttpStatus(error) !== 200)
       .map((error) => [error.kind, jsonRpcHttpStatus(error)]);
-    expect(Object.fromEntries(refused)).toEqual({
+    expect(Object.fromEntries(statuses)).toEqual({
       Unauthenticated: 401,
       MethodNotAllowed: 405,
       Forbidden: 403,
@@ -145,7 +149,7 @@ describe('error tables', () => {
     });
   });
 
-  it('know when to come back', () => {
+  it('contain the seconds of Retry-After for rate limits and overload', () => {
     expect(errors.flatMap((error) => retryAfterSeconds(error) ?? [])).toEqual([3, 5]);
   });
 });

@@ -11,22 +11,18 @@ import {
   type TaskState,
   type TaskView,
 } from '@app/domain';
+import type { CardDescription } from './card-description.js';
 import type { A2aCodec } from './codec.js';
-import {
-  encodeError,
-  encodeResult,
-  cardInterfaces,
-  v03,
-  v1,
-  type CardDescription,
-  type Method,
-  type Operation,
-} from './index.js';
+import { cardInterfaces, PROTOCOLS } from './protocols.js';
+import type { Method, Operation } from './requests.js';
+import { encodeError, encodeResult } from './transport/json-rpc.js';
 
 /*
- * Payloads of both versions as clients see them, kept as files in contracts/golden: a change of the wire shows there as a diff.
+ * The payloads of both versions as clients see them. They are files in contracts/golden, so that a diff shows each change of a
+ * payload.
  */
 const golden = fileURLToPath(new URL('../../../contracts/golden/', import.meta.url));
+const [v1, v03] = [PROTOCOLS['1.0'].codec, PROTOCOLS['0.3'].codec];
 
 const state: TaskState = {
   contextId: '0b7c6c1e-6d35-8d0f-9a5b-0d8f7a4f1c11',
@@ -142,12 +138,12 @@ const push = {
   taskId: task.taskId,
   url: 'https://example.com/hook',
   token: 'opaque',
-  authentication: { scheme: 'Bearer', credentials: 'never shown' },
+  authentication: { scheme: 'Bearer', credentials: 'secret' },
 };
 
 const ids = { taskId: task.taskId, contextId: state.contextId };
 
-/** The result of a method, for a request that says nothing but `request`. */
+/** Returns the response of a method. `request` are the fields of the request that affect it. */
 function result(codec: A2aCodec, name: string, value: unknown, request: JsonObject = {}): Json {
   const method = codec.methods.get(name) as { encode(result: unknown, request: unknown): Json } | undefined;
   return encodeResult(1, method?.encode(value, { configuration: {}, ...request }) ?? null);
@@ -170,9 +166,15 @@ const stream = (codec: Pick<A2aCodec, 'encodeUpdate'>): Json[] => [
   codec.encodeUpdate({ type: 'message', ids, message: reply.statusMessage! }),
 ];
 
-/** What the HTTP+JSON binding answers at a path. */
-const answer = ({ http }: A2aCodec, verb: string, path: string, value: unknown, request: JsonObject = {}): Json =>
-  (http.route(verb, path).method as Method<Operation>).encode(
+/** Returns the response of the HTTP+JSON binding at a path. */
+const httpResult = (
+  { http }: A2aCodec,
+  httpMethod: string,
+  path: string,
+  value: unknown,
+  request: JsonObject = {},
+): Json =>
+  (http.route(httpMethod, path).method as Method<Operation>).encode(
     value as never,
     { configuration: {}, ...request } as never,
   );
@@ -180,62 +182,62 @@ const answer = ({ http }: A2aCodec, verb: string, path: string, value: unknown, 
 const page = { tasks: [task, waiting], totalSize: 2, nextPageToken: '', pageSize: 50 };
 
 const payloads: Record<string, Json> = {
-  'v1/send-message.task.json': result(v1.codec, 'SendMessage', task),
-  'v1/send-message.message.json': result(v1.codec, 'SendMessage', reply),
-  'v1/get-task.without-history.json': result(v1.codec, 'GetTask', task, { historyLength: 0 }),
-  'v1/list-tasks.json': result(v1.codec, 'ListTasks', page, { includeArtifacts: false }),
-  'v1/list-tasks.with-everything.json': result(v1.codec, 'ListTasks', page, {
+  'v1/send-message.task.json': result(v1, 'SendMessage', task),
+  'v1/send-message.message.json': result(v1, 'SendMessage', reply),
+  'v1/get-task.without-history.json': result(v1, 'GetTask', task, { historyLength: 0 }),
+  'v1/list-tasks.json': result(v1, 'ListTasks', page, { includeArtifacts: false }),
+  'v1/list-tasks.with-everything.json': result(v1, 'ListTasks', page, {
     includeArtifacts: true,
     historyLength: 1,
   }),
-  'v1/list-tasks.empty.json': result(v1.codec, 'ListTasks', {
+  'v1/list-tasks.empty.json': result(v1, 'ListTasks', {
     tasks: [],
     totalSize: 0,
     nextPageToken: '',
     pageSize: 50,
   }),
-  'v1/stream.json': stream(v1.codec),
-  'v1/push-config.json': result(v1.codec, 'CreateTaskPushNotificationConfig', push),
-  'v1/push-configs.json': result(v1.codec, 'ListTaskPushNotificationConfigs', { configs: [push], nextPageToken: '' }),
-  'v1/agent-card.json': v1.codec.encodeCard(card),
-  'v1/error.task-not-found.json': failure(v1.codec, taskNotFound('missing')),
-  'v1/error.invalid-params.json': failure(v1.codec, invalidField('message.parts', 'at least one part is required')),
-  'v1/http-error.task-not-found.json': v1.codec.httpError(taskNotFound('missing')).body,
-  'v03/message-send.task.json': result(v03.codec, 'message/send', task),
-  'v03/message-send.message.json': result(v03.codec, 'message/send', reply),
-  'v03/tasks-get.without-history.json': result(v03.codec, 'tasks/get', task, { historyLength: 0 }),
-  'v03/stream.json': stream(v03.codec),
-  'v03/push-config.json': result(v03.codec, 'tasks/pushNotificationConfig/set', push),
-  'v03/push-configs.json': result(v03.codec, 'tasks/pushNotificationConfig/list', {
+  'v1/stream.json': stream(v1),
+  'v1/push-config.json': result(v1, 'CreateTaskPushNotificationConfig', push),
+  'v1/push-configs.json': result(v1, 'ListTaskPushNotificationConfigs', { configs: [push], nextPageToken: '' }),
+  'v1/agent-card.json': v1.encodeCard(card),
+  'v1/error.task-not-found.json': failure(v1, taskNotFound('missing')),
+  'v1/error.invalid-params.json': failure(v1, invalidField('message.parts', 'at least one part is required')),
+  'v1/http-error.task-not-found.json': v1.httpError(taskNotFound('missing')).body,
+  'v03/message-send.task.json': result(v03, 'message/send', task),
+  'v03/message-send.message.json': result(v03, 'message/send', reply),
+  'v03/tasks-get.without-history.json': result(v03, 'tasks/get', task, { historyLength: 0 }),
+  'v03/stream.json': stream(v03),
+  'v03/push-config.json': result(v03, 'tasks/pushNotificationConfig/set', push),
+  'v03/push-configs.json': result(v03, 'tasks/pushNotificationConfig/list', {
     configs: [push],
     nextPageToken: '',
   }),
-  'v03/push-config.deleted.json': result(v03.codec, 'tasks/pushNotificationConfig/delete', undefined),
-  'v03/agent-card.json': v03.codec.encodeCard(card),
-  'v03/error.task-not-found.json': failure(v03.codec, taskNotFound('missing')),
-  'v03/http-json/send.task.json': answer(v03.codec, 'POST', 'message:send', task),
-  'v03/http-json/send.message.json': answer(v03.codec, 'POST', 'message:send', reply),
-  'v03/http-json/get-task.without-history.json': answer(v03.codec, 'GET', 'tasks/t', task, { historyLength: 0 }),
-  'v03/http-json/stream.json': stream(v03.codec.http),
-  'v03/http-json/push-configs.json': answer(v03.codec, 'GET', 'tasks/t/pushNotificationConfigs', {
+  'v03/push-config.deleted.json': result(v03, 'tasks/pushNotificationConfig/delete', undefined),
+  'v03/agent-card.json': v03.encodeCard(card),
+  'v03/error.task-not-found.json': failure(v03, taskNotFound('missing')),
+  'v03/http-json/send.task.json': httpResult(v03, 'POST', 'message:send', task),
+  'v03/http-json/send.message.json': httpResult(v03, 'POST', 'message:send', reply),
+  'v03/http-json/get-task.without-history.json': httpResult(v03, 'GET', 'tasks/t', task, { historyLength: 0 }),
+  'v03/http-json/stream.json': stream(v03.http),
+  'v03/http-json/push-configs.json': httpResult(v03, 'GET', 'tasks/t/pushNotificationConfigs', {
     configs: [push],
     nextPageToken: '',
   }),
-  'v03/http-json/agent-card.json': answer(v03.codec, 'GET', 'card', card),
-  'v03/http-error.task-not-found.json': v03.codec.httpError(taskNotFound('missing')).body,
+  'v03/http-json/agent-card.json': httpResult(v03, 'GET', 'card', card),
+  'v03/http-error.task-not-found.json': v03.httpError(taskNotFound('missing')).body,
   'v03/error.task-ended.json': failure(
-    v03.codec,
+    v03,
     new DomainError('TaskEnded', 'the task is completed', { taskId: 't', status: 'completed' }),
   ),
 };
 
-describe('golden payloads', () => {
+describe('The golden payloads', () => {
   // [A2A-JSON-1]
-  it.each(Object.entries(payloads))('%s is what the encoder writes', (name, payload) => {
+  it.each(Object.entries(payloads))('contain what the encoder returns in %s', (name, payload) => {
     expect(JSON.parse(JSON.stringify(payload))).toEqual(JSON.parse(readFileSync(golden + name, 'utf8')));
   });
 
-  it('are all written by an encoder', () => {
+  it('are all compared with an encoder', () => {
     const files = ['v1', 'v03', 'v03/http-json'].flatMap((folder) =>
       readdirSync(golden + folder)
         .filter((file) => file.endsWith('.json'))
@@ -244,24 +246,24 @@ describe('golden payloads', () => {
     expect(files.sort()).toEqual(Object.keys(payloads).sort());
   });
 
-  it('never name a worker, an owner, a ring or a tenant', () => {
+  it('do not contain a worker, an owner, a ring or a tenant', () => {
     const { history: _, ...rest } = task;
     const shown = JSON.stringify(
-      [v1.codec, v03.codec].map((codec) => codec.encodeUpdate({ type: 'task', view: { ...rest, history: [] } })),
+      [v1, v03].map((codec) => codec.encodeUpdate({ type: 'task', view: { ...rest, history: [] } })),
     );
     expect(shown).not.toMatch(/worker|alice|ring:|acme/);
   });
 
-  it('leave a bare reply out of every task', () => {
+  it('do not contain a task that ended with a direct message response', () => {
     for (const [codec, name] of [
-      [v1.codec, 'GetTask'],
-      [v03.codec, 'tasks/get'],
+      [v1, 'GetTask'],
+      [v03, 'tasks/get'],
     ] as const) {
-      expect(() => result(codec, name, reply)).toThrow(/bare reply/);
+      expect(() => result(codec, name, reply)).toThrow(/direct message response/);
     }
   });
 
-  it('lose the oldest messages first when fewer are asked for', () => {
+  it('contain the newest messages if the history length is bounded', () => {
     const history = ['a', 'b', 'c'].map((messageId): Message => ({
       messageId,
       role: 'user',
@@ -269,26 +271,15 @@ describe('golden payloads', () => {
     }));
     const shown = (historyLength?: number) =>
       (
-        v1.codec.encodeUpdate({ type: 'task', view: { ...waiting, history }, historyLength }) as {
+        v1.encodeUpdate({ type: 'task', view: { ...waiting, history }, historyLength }) as {
           task: { history?: JsonObject[] };
         }
       ).task.history?.map((m) => m['messageId']);
     expect([shown(), shown(2), shown(9), shown(0)]).toEqual([['a', 'b', 'c'], ['b', 'c'], ['a', 'b', 'c'], undefined]);
   });
-});
 
-describe('cards', () => {
-  it('list 1.0 first and 0.3 after, where clients of each look for them', () => {
-    expect(card.interfaces.map(({ version, binding, url }) => [version, binding, url])).toEqual([
-      ['1.0', 'JSONRPC', 'https://acta.example.com/a2a'],
-      ['1.0', 'HTTP+JSON', 'https://acta.example.com/a2a/v1'],
-      ['0.3', 'JSONRPC', 'https://acta.example.com/a2a'],
-      ['0.3', 'HTTP+JSON', 'https://acta.example.com/a2a'],
-    ]);
-  });
-
-  it('ask for no credential where the server asks for none', () => {
-    for (const codec of [v1.codec, v03.codec]) {
+  it('do not contain a security scheme in the card of a server without authentication', () => {
+    for (const codec of [v1, v03]) {
       expect(JSON.stringify(codec.encodeCard({ ...card, authentication: 'none' }))).not.toMatch(/[sS]ecurity|bearer/);
     }
   });

@@ -1,29 +1,35 @@
-export type * from './client/client-codec.js';
+export type { CardBinding, CardDescription, CardExtension } from './card-description.js';
+export type {
+  A2aClientCodec,
+  OutgoingMessage,
+  UpstreamCard,
+  UpstreamIds,
+  UpstreamInterface,
+  UpstreamStatus,
+  UpstreamTaskSnapshot,
+  UpstreamUpdate,
+} from './client/client-codec.js';
 export type { A2aCodec } from './codec.js';
-export {
-  cardInterfaces,
-  type CardBinding,
-  type CardDescription,
-  type CardExtension,
-  type CardInterface,
-  type CardSigner,
-  type CardSkill,
-} from './card-description.js';
-export { type RequestError, TransportError } from './transport/transport-error.js';
+export { native } from './native/index.js';
+export { resolveView } from './task/placeholder.js';
+export { cardInterfaces, decodeCard, PROTOCOLS } from './protocols.js';
+export type { AnyMethod, Method, Operation, Operations, SendRequest, TaskRequest } from './requests.js';
+export { rest } from './rest/index.js';
+export { type StreamUpdate, updatesOf } from './task/stream-update.js';
 export { asRequestError, jsonRpcHttpStatus, retryAfterSeconds } from './transport/error-details.js';
-export type { HttpBinding, HttpRoute } from './transport/http-binding.js';
-export { resolveView } from './placeholder.js';
-export { paramsOfQuery, type HttpQuery } from './transport/http-query.js';
-export * from './transport/json-rpc.js';
-export * from './transport/media-type.js';
-export * from './requests.js';
-export * from './transport/sse.js';
-export * from './stream-update.js';
-export * from './validation/strict-json.js';
-export * from './transport/extensions.js';
-export { parseTimestamp } from './validation/timestamp.js';
-export * from './transport/version.js';
-export * as v1 from './v1/index.js';
-export * as v03 from './v03/index.js';
-export * as rest from './rest/index.js';
-export * as native from './native/index.js';
+export { activeExtensions, EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from './transport/extensions.js';
+export type { HttpRoute } from './transport/http-binding.js';
+export type { HttpQuery } from './transport/http-query.js';
+export { encodeError, encodeResult, readCall, type RpcCall, type RpcId } from './transport/json-rpc.js';
+export { A2A_JSON_MEDIA_TYPE, checkMediaType, JSON_MEDIA_TYPE, responseMediaType } from './transport/media-type.js';
+export {
+  encodeSseComment,
+  encodeSseFrame,
+  encodeSseRetry,
+  parseSse,
+  type SseFrame,
+  type SseItem,
+} from './transport/sse.js';
+export { methodNotAllowed, type RequestError, TransportError } from './transport/transport-error.js';
+export { PROTOCOL_VERSIONS, type ProtocolVersion, protocolVersionOf, VERSION_HEADER } from './transport/version.js';
+export { isStorableText, parseAndCheckJson, parseJson } from './validation/strict-json.js';

@@ -1,12 +1,15 @@
 import type { Json, JsonObject, Message, TaskStatus, TaskView } from '@app/domain';
 import type { CardDescription } from './card-description.js';
 
-/** Every decoded request may name a tenant; it is only checked against the caller's own. */
+/** The statuses that A2A shows. A task that ended with a direct message response (`replied`) is not shown as a task. */
+export type A2aTaskStatus = Exclude<TaskStatus, 'replied'>;
+
+/** Every request can name a tenant, which is only compared with the caller's own. */
 interface TenantRequest {
   readonly tenant?: string;
 }
 
-/** A webhook of one task. `credentials` and `token` are secrets: they go in, and an encoder never writes `credentials`. */
+/** A webhook of one task. `credentials` and `token` are secrets. An encoder never writes `credentials`. */
 export interface PushConfig {
   readonly id?: string;
   readonly taskId?: string;
@@ -17,9 +20,9 @@ export interface PushConfig {
 
 export interface SendConfiguration {
   readonly acceptedOutputModes?: readonly string[];
-  /** Upper bound of the messages in the answer's history; absent: no bound of the client's. */
+  /** Upper bound of the number of messages in the response's history; absent if the client sets none. */
   readonly historyLength?: number;
-  /** Answer with the task as it is, without waiting for an outcome. */
+  /** Return the task in its current state, without waiting for an outcome. */
   readonly returnImmediately: boolean;
   readonly pushConfig?: PushConfig;
 }
@@ -29,7 +32,7 @@ export interface SendRequest extends TenantRequest {
   readonly taskId?: string;
   readonly contextId?: string;
   readonly configuration: SendConfiguration;
-  /** Of the request, not of the message. */
+  /** The metadata of the request, not of the message. */
   readonly metadata?: JsonObject;
 }
 
@@ -47,7 +50,7 @@ export interface CancelRequest extends TaskRequest {
 
 export interface ListTasksRequest extends TenantRequest {
   readonly contextId?: string;
-  readonly status?: Exclude<TaskStatus, 'replied'>;
+  readonly status?: A2aTaskStatus;
   /** 1 to 100. */
   readonly pageSize: number;
   readonly pageToken?: string;
@@ -66,7 +69,7 @@ export interface TaskPage {
 }
 
 export interface PushConfigRequest extends TaskRequest {
-  /** Absent in v0.3's `get` of a task's only configuration. */
+  /** Absent in a v0.3 request for the only configuration of a task. */
   readonly configId?: string;
 }
 
@@ -78,13 +81,14 @@ export interface ListPushConfigsRequest extends TaskRequest {
 
 export interface PushConfigPage {
   readonly configs: readonly PushConfig[];
+  /** Empty on the last page. */
   readonly nextPageToken: string;
 }
 
 /**
- * What an A2A client can ask, in any version: the request that a decoder gives and the result that an encoder takes. The result of a
- * send is the task's view; one that ended in a bare reply (`replied`) is written as its message. Streams have no result: they
- * are encoded update by update.
+ * The operations of A2A in all versions: the request that a decoder returns and the result that an encoder takes. The result of
+ * a send is a task view; one in the status `replied` is encoded as its message. A stream has no result: its updates are
+ * encoded one by one.
  */
 export interface Operations {
   sendMessage: { request: SendRequest; result: TaskView };
@@ -103,8 +107,8 @@ export interface Operations {
 export type Operation = keyof Operations;
 
 /**
- * One method of one version in one binding. `decode` takes the params (in HTTP+JSON, what path, query and body say together) and throws
- * InvalidParameters; `encode` gets the request for its history bound.
+ * One method of one version in one binding. `decode` takes the params (for HTTP+JSON, path, query and body combined) and throws
+ * InvalidParameters. `encode` takes the request because it bounds the history of the result.
  */
 export interface Method<O extends Operation> {
   readonly operation: O;
@@ -114,5 +118,5 @@ export interface Method<O extends Operation> {
 
 export type AnyMethod = { [O in Operation]: Method<O> }[Operation];
 
-/** Method name → method. A map, so that `constructor` and its like are no methods; what a version lacks is absent. */
+/** Methods by name. It is a map, so that names such as `constructor` are not methods. A version's missing methods are absent. */
 export type MethodRegistry = ReadonlyMap<string, AnyMethod>;

@@ -1,25 +1,26 @@
-import type { ArtifactView, Json, JsonObject, Message, TaskStatus } from '@app/domain';
+import type { ArtifactView, Json, JsonObject, Message } from '@app/domain';
 import type { CardDescription } from '../card-description.js';
+import type { A2aTaskStatus } from '../requests.js';
 import type { ProtocolVersion } from '../transport/version.js';
 
-/** Ids that another agent gave: of its task, and of its context when it names one. */
+/** The upstream agent's ids of its task, and of its context if it names one. */
 export interface UpstreamIds {
   readonly taskId: string;
   readonly contextId?: string;
 }
 
 export interface UpstreamStatus {
-  readonly state: Exclude<TaskStatus, 'replied'>;
+  readonly state: A2aTaskStatus;
   readonly message?: Message;
-  /** As the agent wrote it. */
+  /** As the upstream agent wrote it. */
   readonly timestamp?: string;
 }
 
-/** A task of another agent, as it stands there. */
+/** The current content of a task of an upstream agent. */
 export interface UpstreamTaskSnapshot extends UpstreamIds {
   readonly status: UpstreamStatus;
   readonly artifacts: readonly ArtifactView[];
-  /** Of the messages in its history, oldest first. */
+  /** The ids of the messages in its history, oldest first. */
   readonly messageIds: readonly string[];
 }
 
@@ -36,17 +37,17 @@ export type UpstreamUpdate =
       readonly last: boolean;
     };
 
-/** Where an agent can be reached, in a version that is spoken here. */
+/** One address of an upstream agent in a supported version. */
 export interface UpstreamInterface {
-  /** As the card has it: perhaps relative to the card's own address. */
+  /** As in the card: it can be relative to the address of the card. */
   readonly url: string;
   readonly binding: string;
   readonly version: ProtocolVersion;
-  /** What every request there must name. */
+  /** Every request to the address must name this tenant. */
   readonly tenant?: string;
 }
 
-/** What another agent's card says of it. */
+/** The card of an upstream agent. */
 export interface UpstreamCard extends Pick<
   CardDescription,
   'name' | 'description' | 'version' | 'skills' | 'inputModes' | 'outputModes'
@@ -59,29 +60,30 @@ export interface UpstreamCard extends Pick<
 
 export interface OutgoingMessage extends Partial<UpstreamIds> {
   readonly message: Message;
-  /** Wait for no outcome. */
+  /** Do not wait for an outcome. */
   readonly returnImmediately: boolean;
 }
 
 /**
- * One protocol version of A2A as a client speaks it over JSON-RPC. Decoders are pure and throw InvalidParameters, with paths inside
- * what they were given.
+ * The client side of one A2A version over JSON-RPC. The decoders are pure and throw InvalidParameters, whose paths are relative to
+ * the decoded value.
  */
 export interface A2aClientCodec {
   readonly version: ProtocolVersion;
+  /** Names of the JSON-RPC methods. */
   readonly methods: {
     readonly send: string;
     readonly stream: string;
     readonly get: string;
     readonly cancel: string;
     readonly subscribe: string;
-    /** Absent where the version has none. */
+    /** Absent if the version has no such method. */
     readonly list?: string;
   };
   encodeSend(request: OutgoingMessage): JsonObject;
   decodeUpdate(result: Json): UpstreamUpdate;
   decodeTask(result: Json): UpstreamTaskSnapshot;
   decodeTasks(result: Json): UpstreamTaskSnapshot[];
-  /** Undefined for a card of another version's shape. */
+  /** Returns undefined if the card has the shape of a different version. */
   decodeCard(card: Json): UpstreamCard | undefined;
 }

@@ -12,30 +12,22 @@ import fc from 'fast-check';
 import { RUNNING } from '../../../../test/support/tasks.js';
 import { NOW } from '../../../../test/support/decider-spec.js';
 import { message, metadata, part } from '../../../../test/support/clients/wire-content.js';
-import { type CardDescription, cardInterfaces } from '../card-description.js';
-import type { A2aClientCodec, UpstreamStatus } from './client-codec.js';
+import type { CardDescription } from '../card-description.js';
+import type { A2aClientCodec } from './client-codec.js';
 import type { A2aCodec } from '../codec.js';
 import type { SendRequest } from '../requests.js';
-import { v03, v1 } from '../index.js';
+import { cardInterfaces, PROTOCOLS } from '../protocols.js';
+import { STATUS_BY_STATE } from '../v1/task.codec.js';
 
+const { '1.0': v1, '0.3': v03 } = PROTOCOLS;
 const VERSIONS = [v1, v03].map(({ codec, client }) => ({ name: codec.version, codec, client }));
 
 const state = evolveAll(null, RUNNING, NOW)!;
 const ids = { taskId: 'task', contextId: state.contextId };
-const STATES: UpstreamStatus['state'][] = [
-  'submitted',
-  'working',
-  'input-required',
-  'auth-required',
-  'completed',
-  'failed',
-  'rejected',
-  'canceled',
-];
-const status = fc.constantFrom(...STATES);
-/** Ids of tasks are the receiver's own and stay behind. */
-const spoken = message.map((said): Message => {
-  const { referenceTaskIds: _mine, ...rest } = said;
+const anyStatus = fc.constantFrom(...STATUS_BY_STATE.values());
+/** A message of an agent. Task ids belong to the server of the task, so they are omitted. */
+const agentMessage = message.map((generated): Message => {
+  const { referenceTaskIds: _, ...rest } = generated;
   return { ...rest, role: 'agent' };
 });
 const artifact: fc.Arbitrary<ArtifactView> = fc.record(
@@ -51,24 +43,24 @@ const artifact: fc.Arbitrary<ArtifactView> = fc.record(
 );
 const overTheWire = (value: Json): Json => JSON.parse(JSON.stringify(value)) as Json;
 
-describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, client }) => {
+describe.each(VERSIONS)('The client of A2A $name', ({ codec, client }) => {
   const read = (update: Parameters<A2aCodec['encodeUpdate']>[0]) =>
     client.decodeUpdate(overTheWire(codec.encodeUpdate(update)));
 
-  it('is the status that the agent told', () => {
+  it('decodes the status that a server encodes', () => {
     fc.assert(
-      fc.property(status, fc.option(spoken, { nil: undefined }), (now, said) => {
-        const told = said === undefined ? {} : { message: said };
-        expect(read({ type: 'status', ids, state: { ...state, status: now }, final: false, ...told })).toEqual({
+      fc.property(anyStatus, fc.option(agentMessage, { nil: undefined }), (status, sent) => {
+        const optional = sent === undefined ? {} : { message: sent };
+        expect(read({ type: 'status', ids, state: { ...state, status }, final: false, ...optional })).toEqual({
           type: 'status',
           ids,
-          status: { state: now, timestamp: NOW, ...told },
+          status: { state: status, timestamp: NOW, ...optional },
         });
       }),
     );
   });
 
-  it('is the artifact chunk that the agent told', () => {
+  it('decodes the artifact chunk that a server encodes', () => {
     fc.assert(
       fc.property(artifact, fc.boolean(), fc.boolean(), (chunk, append, last) => {
         const update = { type: 'artifact', ids, artifact: chunk, append, last } as const;
@@ -77,46 +69,46 @@ describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, cl
     );
   });
 
-  it('is the bare message that the agent told', () => {
+  it('decodes the direct message response that a server encodes', () => {
     fc.assert(
-      fc.property(spoken, (said) => {
-        expect(read({ type: 'message', ids, message: said })).toEqual({ type: 'message', message: said });
+      fc.property(agentMessage, (sent) => {
+        expect(read({ type: 'message', ids, message: sent })).toEqual({ type: 'message', message: sent });
       }),
     );
   });
 
-  it('is the task, in a stream and in an answer of its own', () => {
+  it('decodes the task that a server encodes, in a stream and in a response', () => {
     fc.assert(
       fc.property(
-        status,
+        anyStatus,
         fc.array(artifact, { maxLength: 3 }),
         fc.array(message, { maxLength: 2 }),
-        (now, made, said) => {
+        (status, artifacts, history) => {
           const view: TaskView = {
             tenantId: 'tenant',
             taskId: 'task',
-            state: { ...state, status: now },
-            history: said,
-            artifacts: made,
+            state: { ...state, status },
+            history,
+            artifacts,
           };
           const task = {
             ...ids,
-            status: { state: now, timestamp: NOW },
-            artifacts: made,
-            messageIds: said.map(({ messageId }) => messageId),
+            status: { state: status, timestamp: NOW },
+            artifacts,
+            messageIds: history.map(({ messageId }) => messageId),
           };
           expect(read({ type: 'task', view })).toEqual({ type: 'task', task });
           const method = codec.methods.get(client.methods.get)!;
-          const answer = overTheWire(method.encode(view as never, { taskId: 'task' } as never));
-          expect(client.decodeTask(answer)).toEqual(task);
+          const response = overTheWire(method.encode(view as never, { taskId: 'task' } as never));
+          expect(client.decodeTask(response)).toEqual(task);
         },
       ),
       { numRuns: 50 },
     );
   });
 
-  it('is refused with what is wrong in it', () => {
-    const wrong = (result: Json, decode: keyof A2aClientCodec = 'decodeUpdate') => {
+  it('rejects an invalid response and names the fields', () => {
+    const invalid = (result: Json, decode: keyof A2aClientCodec = 'decodeUpdate') => {
       try {
         (client[decode] as (result: Json) => unknown)(result);
       } catch (error) {
@@ -126,11 +118,11 @@ describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, cl
       return [];
     };
     const update = codec.encodeUpdate({ type: 'status', ids, state, final: false });
-    const spoilt = JSON.parse(JSON.stringify(update).replace(/"state":"[^"]*"/, '"state":"dancing"')) as Json;
-    for (const result of [null, 7, [], {}, spoilt]) expect(wrong(result)).not.toEqual([]);
-    expect(wrong({ id: 'x' }, 'decodeTask')).toEqual(['task.status']);
+    const invalidState = JSON.parse(JSON.stringify(update).replace(/"state":"[^"]*"/, '"state":"dancing"')) as Json;
+    for (const result of [null, 7, [], {}, invalidState]) expect(invalid(result)).not.toEqual([]);
+    expect(invalid({ id: 'x' }, 'decodeTask')).toEqual(['task.status']);
     expect(
-      wrong(
+      invalid(
         overTheWire(
           codec.encodeUpdate({
             type: 'artifact',
@@ -144,7 +136,7 @@ describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, cl
     ).toEqual([expect.stringMatching(/artifact\.parts$/)]);
   });
 
-  it('may report with a message that says nothing', () => {
+  it('accepts a status with a message that has no parts', () => {
     const update = read({
       type: 'status',
       ids,
@@ -156,15 +148,20 @@ describe.each(VERSIONS)('an answer of A2A $name, read by a client', ({ codec, cl
   });
 });
 
-describe.each(VERSIONS)('a send of A2A $name, written by a client', ({ codec, client }) => {
-  it('is what the agent reads', () => {
+describe.each(VERSIONS)('A send of a client of A2A $name', ({ codec, client }) => {
+  it('is decoded by a server without a change', () => {
     fc.assert(
-      fc.property(message, fc.boolean(), (said, returnImmediately) => {
-        const sent = client.encodeSend({ message: said, taskId: 'theirs', contextId: 'c', returnImmediately });
+      fc.property(message, fc.boolean(), (outgoing, returnImmediately) => {
+        const sent = client.encodeSend({
+          message: outgoing,
+          taskId: 'upstream-task',
+          contextId: 'c',
+          returnImmediately,
+        });
         const method = codec.methods.get(client.methods.send)!;
         expect(method.decode(overTheWire(sent) as JsonObject) as SendRequest).toEqual({
-          message: said,
-          taskId: 'theirs',
+          message: outgoing,
+          taskId: 'upstream-task',
           contextId: 'c',
           configuration: { returnImmediately, historyLength: 0 },
         });
@@ -173,7 +170,7 @@ describe.each(VERSIONS)('a send of A2A $name, written by a client', ({ codec, cl
   });
 });
 
-describe('a card, read by a client', () => {
+describe('A card that a client decodes', () => {
   const description: CardDescription = {
     name: 'Recipes',
     description: 'Cooks',
@@ -187,16 +184,16 @@ describe('a card, read by a client', () => {
     authentication: 'bearer',
   };
   const { name, version, skills, inputModes, outputModes, extensions } = description;
-  const said = { name, description: 'Cooks', version, skills, inputModes, outputModes, extensions, streaming: true };
+  const content = { name, description: 'Cooks', version, skills, inputModes, outputModes, extensions, streaming: true };
 
-  it('says the same as the agent wrote, in each version’s shape', () => {
+  it('has the same content as the card that a server encodes, in the shape of each version', () => {
     const { interfaces } = description;
-    expect(v1.client.decodeCard(v1.codec.encodeCard(description))).toEqual({ ...said, interfaces });
-    const old = interfaces.filter((entry) => entry.version === '0.3');
-    expect(v03.client.decodeCard(v03.codec.encodeCard(description))).toEqual({ ...said, interfaces: old });
+    expect(v1.client.decodeCard(v1.codec.encodeCard(description))).toEqual({ ...content, interfaces });
+    const legacy = interfaces.filter((entry) => entry.version === '0.3');
+    expect(v03.client.decodeCard(v03.codec.encodeCard(description))).toEqual({ ...content, interfaces: legacy });
   });
 
-  it('is of one version’s shape only', () => {
+  it('has the shape of one version only', () => {
     expect(v03.client.decodeCard(v1.codec.encodeCard(description))).toBeUndefined();
     expect(v1.client.decodeCard(v03.codec.encodeCard(description))).toBeUndefined();
     for (const none of [null, 'card', {}]) {
@@ -204,7 +201,7 @@ describe('a card, read by a client', () => {
     }
   });
 
-  it('lists what is spoken here, whatever its patch number', () => {
+  it('lists the interfaces of supported versions, whatever their patch number', () => {
     const versions = ['1.0', '1.0.3', '0.3.0', '1.1', '2.0', ''];
     const supportedInterfaces = versions.map((protocolVersion) => ({
       url: '/a',

@@ -1,5 +1,16 @@
-import type { ArtifactView, Json } from '@app/domain';
+import type { ArtifactView, Json, Message } from '@app/domain';
 import type { CardExtension, CardSkill } from '../card-description.js';
+import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../transport/version.js';
+import { type MessageFormat, readMessage, readParts } from '../validation/message-reader.js';
+import {
+  dropUndefined,
+  isObject,
+  ObjectReader,
+  requiredObject,
+  uriProblem,
+  Violations,
+  withValue,
+} from '../validation/object-reader.js';
 import type {
   UpstreamCard,
   UpstreamIds,
@@ -8,17 +19,15 @@ import type {
   UpstreamTaskSnapshot,
   UpstreamUpdate,
 } from './client-codec.js';
-import { readMessage, readParts, type MessageFormat } from '../validation/message-reader.js';
-import { isObject, ObjectReader, uriProblem, Violations, dropUndefined } from '../validation/object-reader.js';
-import { PROTOCOL_VERSIONS, type ProtocolVersion } from '../transport/version.js';
 
-/** What differs between the versions in what an agent answers. */
+/** The differences between the versions in what an upstream agent returns. */
 export interface UpstreamFormat extends MessageFormat {
   readonly agentRole: string;
+  /** Statuses by the `state` of the version. */
   readonly states: ReadonlyMap<string, UpstreamStatus['state']>;
 }
 
-/** Reads with the violations checked at the end: InvalidParameters names all that is wrong. */
+/** Runs `read`, and then throws InvalidParameters if it added a violation. */
 export function decodeOrThrow<T>(read: (violations: Violations) => T): T {
   const violations = new Violations();
   const value = read(violations);
@@ -26,53 +35,41 @@ export function decodeOrThrow<T>(read: (violations: Violations) => T): T {
   return value;
 }
 
-export function objectAt(
-  source: Json | undefined,
-  path: string,
-  violations: Violations,
-  { spelling }: MessageFormat,
-): ObjectReader {
-  if (isObject(source)) return new ObjectReader(source, path, violations, spelling);
-  violations.add(path, source === undefined || source === null ? 'is required' : 'must be an object');
-  return new ObjectReader({}, path, new Violations(), spelling);
-}
-
 export function readTask(
   source: Json | undefined,
   path: string,
   violations: Violations,
-  dialect: UpstreamFormat,
+  format: UpstreamFormat,
 ): UpstreamTaskSnapshot {
-  const task = objectAt(source, path, violations, dialect);
-  const artifacts = listIn(task, 'artifacts').map((artifact, at) =>
-    readArtifact(artifact, task.pathOf(`artifacts[${at}]`), task.violations, dialect),
+  const task = requiredObject(source, path, violations, format.fieldCase);
+  const artifacts = readList(task, 'artifacts').map((artifact, index) =>
+    readArtifact(artifact, task.pathOf(`artifacts[${index}]`), task.violations, format),
   );
   return {
-    ...idsIn(task, 'id'),
-    status: readStatus(task.value('status'), task.pathOf('status'), task.violations, dialect),
+    ...readIds(task, 'id'),
+    status: readStatus(task.value('status'), task.pathOf('status'), task.violations, format),
     artifacts,
-    // All that is needed of it; a message in it that could not be read would be no reason to give the task up.
-    messageIds: listIn(task, 'history').flatMap((message) => {
-      const id = isObject(message)
-        ? new ObjectReader(message, '', violations, dialect.spelling).value('messageId')
-        : null;
+    // Only the ids are needed, so an invalid message in the history does not make the task invalid.
+    messageIds: readList(task, 'history').flatMap((message) => {
+      if (!isObject(message)) return [];
+      const id = new ObjectReader(message, '', violations, format.fieldCase).value('messageId');
       return typeof id === 'string' ? [id] : [];
     }),
   };
 }
 
-export function readStatusUpdate(update: ObjectReader, dialect: UpstreamFormat): UpstreamUpdate {
-  const status = readStatus(update.value('status'), update.pathOf('status'), update.violations, dialect);
-  return { type: 'status', ids: idsIn(update, 'taskId'), status };
+export function readStatusUpdate(update: ObjectReader, format: UpstreamFormat): UpstreamUpdate {
+  const status = readStatus(update.value('status'), update.pathOf('status'), update.violations, format);
+  return { type: 'status', ids: readIds(update, 'taskId'), status };
 }
 
-export function readArtifactUpdate(update: ObjectReader, dialect: UpstreamFormat): UpstreamUpdate {
+export function readArtifactUpdate(update: ObjectReader, format: UpstreamFormat): UpstreamUpdate {
   return {
     type: 'artifact',
-    ids: idsIn(update, 'taskId'),
-    artifact: readArtifact(update.value('artifact'), update.pathOf('artifact'), update.violations, dialect),
-    append: flagIn(update, 'append'),
-    last: flagIn(update, 'lastChunk'),
+    ids: readIds(update, 'taskId'),
+    artifact: readArtifact(update.value('artifact'), update.pathOf('artifact'), update.violations, format),
+    append: readFlag(update, 'append'),
+    last: readFlag(update, 'lastChunk'),
   };
 }
 
@@ -80,11 +77,11 @@ export const readUpstreamMessage = (
   source: Json | undefined,
   path: string,
   violations: Violations,
-  dialect: UpstreamFormat,
-) => readMessage(source, violations, dialect, path).message;
+  format: UpstreamFormat,
+): Message => readMessage(source, violations, format, path).message;
 
-function idsIn(reader: ObjectReader, name: string): UpstreamIds {
-  const taskId = reader.requiredId(name);
+function readIds(reader: ObjectReader, taskIdName: string): UpstreamIds {
+  const taskId = reader.requiredId(taskIdName);
   const contextId = reader.id('contextId');
   return contextId === undefined ? { taskId } : { taskId, contextId };
 }
@@ -93,18 +90,20 @@ function readStatus(
   source: Json | undefined,
   path: string,
   violations: Violations,
-  dialect: UpstreamFormat,
+  format: UpstreamFormat,
 ): UpstreamStatus {
-  const status = objectAt(source, path, violations, dialect);
-  const word = status.value('state');
-  const state = typeof word === 'string' ? dialect.states.get(word) : undefined;
-  if (state === undefined) status.addViolation('state', `must be one of ${[...dialect.states.keys()].join(', ')}`);
+  const status = requiredObject(source, path, violations, format.fieldCase);
+  const name = status.value('state');
+  const state = typeof name === 'string' ? format.states.get(name) : undefined;
+  if (state === undefined) {
+    status.addViolation('state', withValue(`must be one of ${[...format.states.keys()].join(', ')}`, name));
+  }
   const message = status.value('message');
-  // Some agents report with a message that says nothing.
-  const said = message !== undefined && !(isObject(message) && isEmptyList(message['parts']));
+  // Some agents report a status with a message that has no parts.
+  const hasContent = message !== undefined && !(isObject(message) && isEmptyList(message['parts']));
   return dropUndefined({
     state: state ?? 'working',
-    message: said ? readUpstreamMessage(message, status.pathOf('message'), status.violations, dialect) : undefined,
+    message: hasContent ? readUpstreamMessage(message, status.pathOf('message'), status.violations, format) : undefined,
     timestamp: status.string('timestamp'),
   });
 }
@@ -116,45 +115,31 @@ function readArtifact(
   source: Json | undefined,
   path: string,
   violations: Violations,
-  dialect: UpstreamFormat,
+  format: UpstreamFormat,
 ): ArtifactView {
-  const artifact = objectAt(source, path, violations, dialect);
+  const artifact = requiredObject(source, path, violations, format.fieldCase);
   return dropUndefined({
     artifactId: artifact.requiredId('artifactId'),
     name: artifact.string('name'),
     description: artifact.string('description'),
-    parts: readParts(artifact, dialect),
+    parts: readParts(artifact, format),
     metadata: artifact.object('metadata'),
     extensions: artifact.strings('extensions', uriProblem),
   });
 }
 
-function listIn(reader: ObjectReader, name: string): Json[] {
-  const value = reader.value(name);
-  if (value === undefined) return [];
-  if (Array.isArray(value)) return value;
-  reader.addViolation(name, 'must be an array');
-  return [];
-}
-
-function flagIn(reader: ObjectReader, name: string): boolean {
-  const value = reader.value(name);
-  if (value !== undefined && typeof value !== 'boolean') reader.addViolation(name, 'must be true or false');
-  return value === true;
-}
-
-/** What the cards of both versions say alike. */
+/** Reads the fields that the cards of both versions have in common. */
 export function readCard(card: ObjectReader, interfaces: readonly UpstreamInterface[]): UpstreamCard {
-  const capabilities = objectIn(card, 'capabilities');
+  const capabilities = readObject(card, 'capabilities');
   return {
     name: card.string('name') ?? '',
     description: card.string('description') ?? '',
     version: card.string('version') ?? '',
-    skills: objectsIn(card, 'skills').map(readSkill),
+    skills: readObjects(card, 'skills').map(readSkill),
     inputModes: card.strings('defaultInputModes') ?? [],
     outputModes: card.strings('defaultOutputModes') ?? [],
-    extensions: objectsIn(capabilities, 'extensions').map(readExtension),
-    streaming: flagIn(capabilities, 'streaming'),
+    extensions: readObjects(capabilities, 'extensions').map(readExtension),
+    streaming: readFlag(capabilities, 'streaming'),
     interfaces,
   };
 }
@@ -166,11 +151,13 @@ function readSkill(skill: ObjectReader): CardSkill {
     name: skill.string('name') ?? id,
     description: skill.string('description') ?? '',
     tags: skill.strings('tags') ?? [],
-    examples: skill.strings('examples', anyText),
+    examples: skill.strings('examples', acceptAnyText),
     inputModes: skill.strings('inputModes'),
     outputModes: skill.strings('outputModes'),
   });
 }
+
+const acceptAnyText = (): undefined => undefined;
 
 function readExtension(extension: ObjectReader): CardExtension {
   const uri = extension.string('uri') ?? '';
@@ -179,26 +166,43 @@ function readExtension(extension: ObjectReader): CardExtension {
   return dropUndefined({
     uri,
     description: extension.string('description'),
-    required: flagIn(extension, 'required') || undefined,
+    required: readFlag(extension, 'required') || undefined,
     params: extension.object('params'),
   });
 }
 
-const anyText = (): undefined => undefined;
+function readList(reader: ObjectReader, name: string): Json[] {
+  const value = reader.value(name);
+  if (value === undefined) return [];
+  if (Array.isArray(value)) return value;
+  reader.addViolation(name, withValue('must be an array', value));
+  return [];
+}
 
-const objectIn = (reader: ObjectReader, name: string): ObjectReader =>
+function readFlag(reader: ObjectReader, name: string): boolean {
+  const value = reader.value(name);
+  if (value !== undefined && typeof value !== 'boolean') {
+    reader.addViolation(name, withValue('must be true or false', value));
+  }
+  return value === true;
+}
+
+const readObject = (reader: ObjectReader, name: string): ObjectReader =>
   new ObjectReader(reader.object(name) ?? {}, reader.pathOf(name), reader.violations, reader.fieldCase);
 
-/** The objects in a list; what is none is a violation. */
-export function objectsIn(reader: ObjectReader, name: string): ObjectReader[] {
-  return listIn(reader, name).flatMap((item, at) => {
-    const path = `${name}[${at}]`;
+/** Reads a list of objects. An item that is not an object is a violation and is omitted. */
+export function readObjects(reader: ObjectReader, name: string): ObjectReader[] {
+  return readList(reader, name).flatMap((item, index) => {
+    const path = `${name}[${index}]`;
     if (isObject(item)) return [new ObjectReader(item, reader.pathOf(path), reader.violations, reader.fieldCase)];
-    reader.addViolation(path, 'must be an object');
+    reader.addViolation(path, withValue('must be an object', item));
     return [];
   });
 }
 
-/** The version that is spoken here of a `protocolVersion`, whose patch number says nothing to a client (A2A v1.0 section 3.6). */
+/**
+ * Returns the supported version that a `protocolVersion` of a card names, or undefined. A client ignores the patch number (A2A v1.0
+ * section 3.6).
+ */
 export const supportedVersionOf = (version: string): ProtocolVersion | undefined =>
-  PROTOCOL_VERSIONS.find((known) => version === known || version.startsWith(`${known}.`));
+  PROTOCOL_VERSIONS.find((supported) => version === supported || version.startsWith(`${supported}.`));

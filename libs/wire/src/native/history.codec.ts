@@ -1,7 +1,7 @@
 import type { Actor, JsonObject, RecordedEvent, TaskView } from '@app/domain';
-import { resolveView } from '../placeholder.js';
+import { resolveView } from '../task/placeholder.js';
 
-/** An event as the native API shows it: facts, content, actor, and what proves that it is unaltered. */
+/** Encodes an event with its facts, content and actor, and the hashes that prove that it is unaltered. */
 export function encodeEvent({
   event,
   stored,
@@ -44,7 +44,7 @@ export function encodeEvent({
   };
 }
 
-/** A task with everything that its state says, in the domain's own words. */
+/** Encodes a task with its complete state, in the names of the domain. */
 export function encodeTask(view: TaskView): JsonObject {
   const { taskId, state, statusMessage, history, artifacts, truncated } = resolveView(view);
   const { run, clientMessages, ...facts } = state;

@@ -1,14 +1,27 @@
-export { httpError } from './errors.js';
-export { encodeEvent, encodeTask } from './history.codec.js';
-export { decodeListTasks, decodePage, encodePage } from './page.js';
-export {
+import { httpError } from './errors.js';
+import { encodeEvent, encodeTask } from './history.codec.js';
+import { decodeListTasks, decodePage, encodePage } from './page.js';
+import {
   decodeClaim,
   decodeFinish,
   decodeHeartbeat,
   decodeObject,
   decodePublish,
   encodeClaimedRun,
-  type WorkerOutcome,
-  type WorkerOutput,
-  type MessageInput,
 } from './worker-run.codec.js';
+
+/** The codec of the native REST API. */
+export const native = {
+  decodeClaim,
+  decodeFinish,
+  decodeHeartbeat,
+  decodeListTasks,
+  decodeObject,
+  decodePage,
+  decodePublish,
+  encodeClaimedRun,
+  encodeEvent,
+  encodePage,
+  encodeTask,
+  httpError,
+};

@@ -9,8 +9,8 @@ import {
   IsTimestamp,
   Optional,
   OptionalId,
-  paramsOf,
-} from '../validation/params.js';
+} from '../validation/param-rules.js';
+import { paramsOf } from '../validation/params.js';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;

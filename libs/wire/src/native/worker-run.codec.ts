@@ -1,28 +1,34 @@
 import { invalidField, type ArtifactContent, type Json, type JsonObject, type Message, type Part } from '@app/domain';
-import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsString } from 'class-validator';
-import { resolvePlaceholders } from '../placeholder.js';
-import { isObject, ObjectReader, Violations } from '../validation/object-reader.js';
+import { resolvePlaceholders } from '../task/placeholder.js';
+import { decodePart } from '../v1/message.codec.js';
+import { readParts } from '../validation/message-reader.js';
+import { isObject, ObjectReader, Violations, withValue } from '../validation/object-reader.js';
 import {
   INT32_MAX,
+  IsArrayOf,
+  IsArrayOfStrings,
+  IsBoolean,
   IsIntegerBetween,
   IsJsonObject,
+  IsOneOf,
+  IsString,
   Optional,
   OptionalId,
-  paramsOf,
-  readParams,
   Required,
   RequiredId,
-} from '../validation/params.js';
-import { decodePart } from '../v1/message.codec.js';
+} from '../validation/param-rules.js';
+import { paramsOf, readParams } from '../validation/params.js';
 
-/** Longest wait of a claim, in milliseconds: shorter than what proxies cut. */
+/** Maximum wait of a claim in milliseconds, shorter than the idle timeout of common proxies. */
 const MAX_WAIT_MS = 30_000;
-/** Each becomes an event, and all of them one append. */
+/** Maximum number of runs of one claim. */
+const MAX_RUNS = 32;
+/** Maximum number of outputs of one publish, which appends one event for each output in one statement. */
 const MAX_OUTPUTS = 100;
 
 class ClaimParams {
-  @Optional() @IsArray({ message: 'must be a list of agent names' }) @IsString({ each: true }) agents?: string[];
-  @Optional() @IsIntegerBetween(1, 32) limit?: number;
+  @Optional() @IsArrayOfStrings('agent names') agents?: string[];
+  @Optional() @IsIntegerBetween(1, MAX_RUNS) limit?: number;
   @Optional() @IsIntegerBetween(0, MAX_WAIT_MS) waitMs?: number;
 }
 
@@ -32,7 +38,7 @@ class FenceParams {
 }
 
 class HeartbeatParams extends FenceParams {
-  /** Version of the newest message that the worker has; messages after it are in the answer. */
+  /** Version of the newest message that the worker has. The response contains the messages after it. */
   @Optional() @IsIntegerBetween(0, INT32_MAX) readThrough?: number;
 }
 
@@ -41,10 +47,7 @@ class WriteParams extends HeartbeatParams {
 }
 
 class PublishParams extends WriteParams {
-  @Required()
-  @IsArray({ message: 'must be a list of outputs' })
-  @ArrayMaxSize(MAX_OUTPUTS, { message: `must be a list of at most ${MAX_OUTPUTS} outputs` })
-  outputs!: Json[];
+  @Required() @IsArrayOf('outputs', MAX_OUTPUTS) outputs!: Json[];
 }
 
 class FinishParams extends WriteParams {
@@ -64,30 +67,28 @@ const OUTCOMES = [
 ] as const;
 
 class OutputParams {
-  @Required() @IsIn(['working', 'artifact'], { message: 'must be working or artifact' }) type!: 'working' | 'artifact';
+  @Required() @IsOneOf(['working', 'artifact']) type!: 'working' | 'artifact';
   @Optional() @IsJsonObject() message?: JsonObject;
 }
 
 class ArtifactParams {
   @RequiredId() id!: string;
   @OptionalId() name?: string;
-  @Optional() @IsString({ message: 'must be a string' }) description?: string;
+  @Optional() @IsString() description?: string;
   @Optional() @IsJsonObject() metadata?: JsonObject;
-  @Optional() @IsBoolean({ message: 'must be true or false' }) append?: boolean;
-  @Optional() @IsBoolean({ message: 'must be true or false' }) last?: boolean;
+  @Optional() @IsBoolean() append?: boolean;
+  @Optional() @IsBoolean() last?: boolean;
 }
 
 class OutcomeParams {
-  @Required()
-  @IsIn(OUTCOMES, { message: `must be one of ${OUTCOMES.join(', ')}` })
-  type!: (typeof OUTCOMES)[number];
+  @Required() @IsOneOf(OUTCOMES) type!: (typeof OUTCOMES)[number];
   @Optional() @IsJsonObject() message?: JsonObject;
 }
 
-/** What a remote worker says, before it has a message id. */
-export type MessageInput = Pick<Message, 'parts' | 'metadata'>;
+/** A message from a worker, which has no id yet. */
+type MessageInput = Pick<Message, 'parts' | 'metadata'>;
 
-export type WorkerOutput =
+type WorkerOutput =
   | { readonly type: 'working'; readonly message?: MessageInput }
   | {
       readonly type: 'artifact';
@@ -97,20 +98,22 @@ export type WorkerOutput =
       readonly last: boolean;
     };
 
-export interface WorkerOutcome {
+interface WorkerOutcome {
   readonly type: (typeof OUTCOMES)[number];
   readonly message?: MessageInput;
 }
 
+/** Decodes the body of a claim. Errors: InvalidParameters. */
 export const decodeClaim = paramsOf(ClaimParams, 'camel');
+/** Decodes the body of a heartbeat. Errors: InvalidParameters. */
 export const decodeHeartbeat = paramsOf(HeartbeatParams, 'camel');
 
-/** The body of a publish. Errors: InvalidParameters. */
+/** Decodes the body of a publish. Errors: InvalidParameters. */
 export function decodePublish(body: JsonObject) {
   const violations = new Violations();
   const { outputs, ...write } = readParams(PublishParams, body, violations, { fieldCase: 'camel' });
-  const decoded = (Array.isArray(outputs) ? outputs : []).map((output, at) =>
-    decodeOutput(output, violations, `outputs[${at}]`),
+  const decoded = (Array.isArray(outputs) ? outputs : []).map((output, index) =>
+    decodeOutput(output, violations, `outputs[${index}]`),
   );
   violations.throwIfAny();
   return { ...write, outputs: decoded };
@@ -121,28 +124,29 @@ export const encodeClaimedRun = <T extends { readonly message: Message; readonly
   run: T,
 ): T => ({ ...run, message: resolvePlaceholders(run.message), history: run.history.map(resolvePlaceholders) });
 
-/** The body of a finish. Errors: InvalidParameters. */
+/** Decodes the body of a finish. Errors: InvalidParameters. */
 export function decodeFinish(body: JsonObject) {
   const violations = new Violations();
   const { outcome, ...write } = readParams(FinishParams, body, violations, { fieldCase: 'camel' });
   const { type, message } = readParams(OutcomeParams, outcome, violations, { fieldCase: 'camel', path: 'outcome' });
-  const said = decodeMessageInput(message, violations, 'outcome.message');
-  if (said === undefined && (type === 'requireInput' || type === 'requireAuth' || type === 'reply')) {
-    violations.add('outcome.message', `is required to ${type}`);
+  const input = decodeMessageInput(message, violations, 'outcome.message');
+  if (input === undefined && (type === 'requireInput' || type === 'requireAuth' || type === 'reply')) {
+    violations.add('outcome.message', `is required if outcome.type is ${type}`);
   }
   violations.throwIfAny();
-  return { ...write, outcome: { type, ...(said === undefined ? {} : { message: said }) } satisfies WorkerOutcome };
+  return { ...write, outcome: { type, ...(input === undefined ? {} : { message: input }) } satisfies WorkerOutcome };
 }
 
 function decodeOutput(source: Json, violations: Violations, path: string): WorkerOutput {
   const { type, message } = readParams(OutputParams, source, violations, { fieldCase: 'camel', path });
   if (type !== 'artifact') {
-    const said = decodeMessageInput(message, violations, `${path}.message`);
-    return { type, ...(said === undefined ? {} : { message: said }) };
+    const input = decodeMessageInput(message, violations, `${path}.message`);
+    return { type, ...(input === undefined ? {} : { message: input }) };
   }
   const read = readParams(ArtifactParams, source, violations, { fieldCase: 'camel', path });
-  const { id, append = false, last = false, ...named } = read;
-  return { type, artifactId: id, append, last, artifact: { ...named, parts: decodeParts(source, violations, path) } };
+  const { id, append = false, last = false, ...fields } = read;
+  const parts = isObject(source) ? decodeParts(source, violations, path) : [];
+  return { type, artifactId: id, append, last, artifact: { ...fields, parts } };
 }
 
 function decodeMessageInput(source: Json | undefined, violations: Violations, path: string): MessageInput | undefined {
@@ -152,19 +156,12 @@ function decodeMessageInput(source: Json | undefined, violations: Violations, pa
   return { parts, ...(isObject(metadata) ? { metadata } : {}) };
 }
 
-/** Parts in the shape of A2A v1.0; never none. */
-function decodeParts(source: Json, violations: Violations, path: string): Part[] {
-  const parts = isObject(source) ? source['parts'] : undefined;
-  if (!Array.isArray(parts) || parts.length === 0) {
-    violations.add(`${path}.parts`, 'must be a list of at least one part');
-    return [];
-  }
-  const reader = new ObjectReader(source as JsonObject, path, violations, 'camel');
-  return parts.map((part, at) => decodePart(part, reader, `parts[${at}]`));
-}
+/** Decodes parts, which have the shape of A2A v1.0. */
+const decodeParts = (source: JsonObject, violations: Violations, path: string): Part[] =>
+  readParts(new ObjectReader(source, path, violations, 'camel'), { decodePart });
 
-/** A body that must be an object. Errors: InvalidParameters. */
+/** Checks that a body is an object. Errors: InvalidParameters. */
 export function decodeObject(body: Json): JsonObject {
-  if (!isObject(body)) throw invalidField('(body)', 'must be a JSON object');
+  if (!isObject(body)) throw invalidField('(body)', withValue('must be a JSON object', body));
   return body;
 }

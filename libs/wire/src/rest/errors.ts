@@ -1,7 +1,7 @@
 import type { JsonObject } from '@app/domain';
 import type { RequestError, RequestErrorKind } from '../transport/transport-error.js';
 
-/** HTTP statuses of the simple REST; the body is always `{"error": "…"}`. */
+/** HTTP statuses of the simple REST API. */
 const STATUS: Record<RequestErrorKind, number> = {
   TaskNotFound: 404,
   TaskNotCancelable: 409,
@@ -28,7 +28,7 @@ const STATUS: Record<RequestErrorKind, number> = {
   Internal: 500,
 };
 
-/** A missing task is exactly `{"error":"task not found"}`, whatever was found out on the way. */
+/** Encodes an error as `{"error": message}`. A missing task always has the same body, so that the body reveals no reason. */
 export function httpError(error: RequestError): { status: number; body: JsonObject } {
   const message = error.kind === 'TaskNotFound' ? 'task not found' : error.message;
   return { status: STATUS[error.kind], body: { error: message } };

@@ -1,3 +1,6 @@
-export { encodeAgent } from './agent.codec.js';
-export { httpError } from './errors.js';
-export { decodeCreateTask, encodeTask } from './task.codec.js';
+import { encodeAgent } from './agent.codec.js';
+import { httpError } from './errors.js';
+import { decodeCreateTask, encodeTask } from './task.codec.js';
+
+/** The codec of the simple REST API. */
+export const rest = { decodeCreateTask, encodeAgent, encodeTask, httpError };

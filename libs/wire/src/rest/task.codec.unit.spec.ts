@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { TaskFold, type ArtifactView, type Json, type Message, type TaskStatus, type TaskView } from '@app/domain';
-import { decodeCreateTask, encodeAgent, encodeTask } from './index.js';
+import { rest } from './index.js';
+
+const { decodeCreateTask, encodeAgent, encodeTask } = rest;
 
 function viewOf(
   input: Json,
@@ -26,17 +28,17 @@ function viewOf(
 }
 
 const artifact = (artifactId: string, ...parts: ArtifactView['parts']): ArtifactView => ({ artifactId, parts });
-const said = (text: string): Message => ({ messageId: 's', role: 'agent', parts: [{ text }] });
+const agentMessage = (text: string): Message => ({ messageId: 's', role: 'agent', parts: [{ text }] });
 
-describe('the simple REST', () => {
+describe('The codec of the simple REST', () => {
   it.each([['text'], [''], [{ a: 1 }], [[1, 2]], [null], [7], [false]])(
-    'takes the input %j and shows it again',
+    'encodes the input %j as it was decoded',
     (input) => {
       expect(encodeTask(viewOf(input))['input']).toEqual(input);
     },
   );
 
-  it('does not wait, and keeps metadata with the message', () => {
+  it('decodes a send that does not wait, with the metadata in the message', () => {
     expect(decodeCreateTask({ input: 'hi', metadata: { ring: 'ring:b' }, extra: 1 }, 'key')).toEqual({
       message: { messageId: 'key', role: 'user', parts: [{ text: 'hi' }], metadata: { ring: 'ring:b' } },
       configuration: { returnImmediately: true },
@@ -44,7 +46,7 @@ describe('the simple REST', () => {
   });
 
   it.each([[{}], [[]], [null], ['text'], [{ input: 'x', metadata: 'y' }], [{ input: 'x', metadata: [] }]])(
-    'refuses the body %j',
+    'rejects the body %j',
     (body) => {
       expect(() => decodeCreateTask(body, 'm')).toThrow(expect.objectContaining({ kind: 'InvalidParameters' }));
     },
@@ -59,11 +61,11 @@ describe('the simple REST', () => {
     ['failed', 'failed'],
     ['rejected', 'failed'],
     ['canceled', 'cancelled'],
-  ] as const)('calls %s %s', (status, shown) => {
-    expect(encodeTask(viewOf('x', {}, status))['status']).toBe(shown);
+  ] as const)('encodes the status %s as %s', (status, expected) => {
+    expect(encodeTask(viewOf('x', {}, status))['status']).toBe(expected);
   });
 
-  it('shows a task with everything, in the names that clients know', () => {
+  it('encodes all fields of a task', () => {
     const view = viewOf('hi', { artifacts: [artifact('a', { text: 'HI' })] }, 'completed', { k: 1 });
     expect(encodeTask(view)).toEqual({
       id: 't',
@@ -77,9 +79,9 @@ describe('the simple REST', () => {
   });
 
   it.each<[string, ArtifactView[], Json]>([
-    ['text as a string', [artifact('a', { text: 'x' })], 'x'],
+    ['a text as a string', [artifact('a', { text: 'x' })], 'x'],
     ['several texts as one string', [artifact('a', { text: 'x' }, { text: 'y' })], 'x\ny'],
-    ['data as it is', [artifact('a', { data: { n: [1] } })], { n: [1] }],
+    ['data unchanged', [artifact('a', { data: { n: [1] } })], { n: [1] }],
     [
       'a file as its part',
       [artifact('a', { url: 'https://x.test', mediaType: 'a/b' })],
@@ -87,23 +89,23 @@ describe('the simple REST', () => {
     ],
     ['mixed parts as a list', [artifact('a', { text: 'x' }, { data: 1 })], ['x', 1]],
     ['several artifacts as a list', [artifact('a', { text: 'x' }), artifact('b', { data: null })], ['x', null]],
-  ])('gives %s', (_, artifacts, output) => {
+  ])('outputs %s', (_, artifacts, output) => {
     expect(encodeTask(viewOf('in', { artifacts }))['output']).toEqual(output);
   });
 
-  it('gives what a task without artifacts said when it completed', () => {
-    expect(encodeTask(viewOf('x', { statusMessage: said('done') }))['output']).toBe('done');
-    expect(encodeTask(viewOf('x', { statusMessage: said('busy') }, 'working'))).not.toHaveProperty('output');
+  it('outputs the completion message of a task without artifacts', () => {
+    expect(encodeTask(viewOf('x', { statusMessage: agentMessage('done') }))['output']).toBe('done');
+    expect(encodeTask(viewOf('x', { statusMessage: agentMessage('busy') }, 'working'))).not.toHaveProperty('output');
     expect(encodeTask(viewOf('x'))).not.toHaveProperty('output');
   });
 
-  it('says why a task failed', () => {
-    expect(encodeTask(viewOf('x', { statusMessage: said('no disk') }, 'failed'))['error']).toBe('no disk');
+  it('encodes the reason of a failure or a rejection as the error', () => {
+    expect(encodeTask(viewOf('x', { statusMessage: agentMessage('no disk') }, 'failed'))['error']).toBe('no disk');
     expect(encodeTask(viewOf('x', {}, 'rejected'))['error']).toBe('the task was rejected');
-    expect(encodeTask(viewOf('x', { statusMessage: said('stopped') }, 'canceled'))).not.toHaveProperty('error');
+    expect(encodeTask(viewOf('x', { statusMessage: agentMessage('stopped') }, 'canceled'))).not.toHaveProperty('error');
   });
 
-  it('describes the agent', () => {
+  it('encodes an agent with the ids of its skills', () => {
     const card = {
       name: 'demo',
       description: 'd',
@@ -116,6 +118,5 @@ describe('the simple REST', () => {
       authentication: 'bearer' as const,
     };
     expect(encodeAgent(card)).toEqual({ name: 'demo', description: 'd', version: '1', capabilities: ['upper'] });
-    expect(encodeAgent(card, { input: { type: 'string' } })).toHaveProperty('input_schema', { type: 'string' });
   });
 });

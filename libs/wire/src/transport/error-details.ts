@@ -1,7 +1,7 @@
 import { DomainError, type JsonObject } from '@app/domain';
 import { type RequestError, type RequestErrorKind, TransportError } from './transport-error.js';
 
-/** What a wire says of a refusal, whatever its codes: `google.rpc` detail objects in ProtoJSON (A2A v1.0 sections 9.5 and 11.6). */
+/** Returns the details of an error as `google.rpc` objects in ProtoJSON (A2A v1.0 sections 9.5 and 11.6). */
 export function errorDetails(error: RequestError, reason: string): JsonObject[] {
   const info: JsonObject = {
     '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
@@ -14,7 +14,7 @@ export function errorDetails(error: RequestError, reason: string): JsonObject[] 
   return [info, { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }];
 }
 
-/** `ErrorInfo.metadata` is a map of strings. */
+/** Returns `ErrorInfo.metadata`, which is a map of strings. */
 function metadataOf(error: RequestError): JsonObject {
   return Object.fromEntries(
     Object.entries(error.details).flatMap(([name, value]) =>
@@ -29,17 +29,14 @@ export const asRequestError = (thrown: unknown): RequestError =>
     ? thrown
     : new DomainError('Internal', 'internal error', {});
 
-/** Seconds for a `Retry-After` header, when the error has them. */
+/** Returns the seconds of the `Retry-After` header, or undefined if the error has none. */
 export function retryAfterSeconds(error: RequestError): number | undefined {
   return DomainError.is(error, 'RateLimited') || DomainError.is(error, 'Overloaded')
     ? error.details.retryAfterSeconds
     : undefined;
 }
 
-/**
- * HTTP statuses of what a request fails on before it reaches a method, or because the server cannot take it now. JSON-RPC
- * answers everything else with 200, the error inside.
- */
+/** HTTP statuses of the errors that occur before a request reaches a method, or because the server is overloaded. */
 const TRANSPORT_STATUS: Partial<Record<RequestErrorKind, number>> = {
   Unauthenticated: 401,
   Forbidden: 403,
@@ -50,4 +47,5 @@ const TRANSPORT_STATUS: Partial<Record<RequestErrorKind, number>> = {
   Overloaded: 503,
 };
 
+/** Returns the HTTP status of a JSON-RPC error response: 200 for an error of the method itself, which the body contains. */
 export const jsonRpcHttpStatus = (error: RequestError): number => TRANSPORT_STATUS[error.kind] ?? 200;

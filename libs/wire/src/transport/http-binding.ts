@@ -1,22 +1,23 @@
 import { invalidField, type Json, type JsonObject } from '@app/domain';
-import { paramsOfQuery, type HttpQuery } from './http-query.js';
-import { TransportError } from './transport-error.js';
-import { isObject, memberOf } from '../validation/object-reader.js';
 import type { AnyMethod, Operation, Operations } from '../requests.js';
-import type { StreamUpdate } from '../stream-update.js';
+import type { StreamUpdate } from '../task/stream-update.js';
+import { isObject, memberOf, withValue } from '../validation/object-reader.js';
 import { parseAndCheckJson } from '../validation/strict-json.js';
+import { type HttpQuery, paramsOfQuery } from './http-query.js';
+import { methodNotAllowed, TransportError } from './transport-error.js';
 
-const VERBS = ['GET', 'POST', 'DELETE'] as const;
+const HTTP_METHODS = ['GET', 'POST', 'DELETE'] as const;
+type HttpMethod = (typeof HTTP_METHODS)[number];
 
-/** What the HTTP methods of one path do. */
-export type HttpResource = Partial<Record<(typeof VERBS)[number], AnyMethod>>;
+/** The operations of one path, by HTTP method. */
+type HttpResource = Partial<Record<HttpMethod, AnyMethod>>;
 
 interface CompiledResource {
   readonly pattern: RegExp;
   readonly resource: HttpResource;
 }
 
-/** One method that was found by its path, still without what query and body say. */
+/** The operation at a path. `decode` combines the ids in the path with the query or the body. */
 export interface HttpRoute {
   readonly method: AnyMethod;
   /** Errors: ParseError, InvalidRequest, InvalidParameters. */
@@ -24,16 +25,16 @@ export interface HttpRoute {
 }
 
 /**
- * The HTTP+JSON binding of one version: its paths, below the binding's address, and how it writes updates. Paths are templates
- * such as `tasks/{id}:cancel`, each also with `{tenant}/` before; names in braces are params of the method. The first template that
- * fits is meant, so those with a verb stand before those without. What is not here does not exist in the version.
+ * The HTTP+JSON binding of one version: its paths below the address of the binding, and the encoding of updates. Paths are
+ * templates such as `tasks/{id}:cancel`. Each is also valid after `{tenant}/`. Names in braces are params of the operation. The
+ * first template that matches is used, so `tasks/{id}:cancel` must precede `tasks/{id}`.
  */
 export class HttpBinding {
   private readonly resources: readonly CompiledResource[];
 
   constructor(
     resources: Readonly<Record<string, HttpResource>>,
-    /** The data of one stream frame. */
+    /** Encodes the data of one stream frame. */
     readonly encodeUpdate: (update: StreamUpdate) => Json,
   ) {
     const templates = Object.entries(resources);
@@ -43,66 +44,71 @@ export class HttpBinding {
     ];
   }
 
-  /** Finds what `path`, percent-encoded as it was sent, and the HTTP method mean. Errors: MethodNotFound, MethodNotAllowed. */
-  route(verb: string, path: string): HttpRoute {
+  /** Finds the operation of an HTTP method and a percent-encoded path. Errors: MethodNotFound, MethodNotAllowed. */
+  route(httpMethod: string, path: string): HttpRoute {
     for (const { pattern, resource } of this.resources) {
       const match = pattern.exec(path);
       if (match === null) continue;
-      const allowed = VERBS.filter((known) => resource[known] !== undefined);
-      const found = allowed.find((known) => known === verb);
-      if (found === undefined) throw notAllowed(verb, allowed.join(', '));
+      const allowed = HTTP_METHODS.filter((candidate) => resource[candidate] !== undefined);
+      const found = allowed.find((candidate) => candidate === httpMethod);
+      if (found === undefined) throw methodNotAllowed(httpMethod, allowed);
       return routeTo(resource[found]!, found, decodedSegments(match.groups ?? {}));
     }
-    throw new TransportError('MethodNotFound', 'there is nothing at this path', {
-      method: `${verb} ${path}`.slice(0, 200),
-    });
+    const method = `${httpMethod} ${path}`.slice(0, 200);
+    throw new TransportError('MethodNotFound', `${method}: no operation has this path; check the path`, { method });
   }
 }
 
-/** A segment in braces takes everything but a slash: the verb after a colon is never part of an id that stands before it. */
+/** Compiles a template. A name in braces matches all characters except a slash, so an id can contain colons. */
 const patternOf = (template: string): RegExp => new RegExp(`^${template.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
-function routeTo(method: AnyMethod, verb: string, { tenant, ...ids }: Record<string, string>): HttpRoute {
+function routeTo(method: AnyMethod, httpMethod: HttpMethod, { tenant, ...ids }: Record<string, string>): HttpRoute {
   return {
     method,
     decode: (query, body) => {
-      const said = verb === 'POST' ? objectOf(body) : paramsOfQuery(query);
-      refuseContradictions(said, { ...ids, ...(tenant === undefined ? {} : { tenant }) });
-      const request = method.decode({ ...said, ...ids });
+      const params = httpMethod === 'POST' ? bodyParams(body) : paramsOfQuery(query, QUERY_TYPES);
+      rejectContradictions(params, { ...ids, ...(tenant === undefined ? {} : { tenant }) });
+      const request = method.decode({ ...params, ...ids });
       return tenant === undefined ? request : { ...request, tenant };
     },
   };
 }
 
+/** The query parameters of the operations that are not strings. */
+const QUERY_TYPES = {
+  integers: ['historyLength', 'history_length', 'pageSize', 'page_size'],
+  booleans: ['includeArtifacts', 'include_artifacts'],
+};
+
 function decodedSegments(segments: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(segments).flatMap(([name, value]) => (value === undefined ? [] : [[name, decoded(name, value)]])),
+    Object.entries(segments).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, decodedSegment(name, value)]],
+    ),
   );
 }
 
-function decoded(name: string, segment: string): string {
+function decodedSegment(name: string, segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw invalidField(name, 'must be UTF-8, percent-encoded');
+    throw invalidField(name, withValue('must be percent-encoded UTF-8', segment));
   }
 }
 
-/** A body may be left out where nothing in it is required. */
-function objectOf(body: Uint8Array): JsonObject {
+/** Parses a body. An empty one is accepted, because some operations have no required field in the body. */
+function bodyParams(body: Uint8Array): JsonObject {
   if (body.length === 0) return {};
   const value = parseAndCheckJson(body);
-  if (!isObject(value)) throw new TransportError('InvalidRequest', 'the body must be a JSON object', {});
-  return value;
+  if (isObject(value)) return value;
+  throw new TransportError('InvalidRequest', withValue('the body must be a JSON object', value), {});
 }
 
-/** The path decides; a body or query that says something else of the same name is a mistake that must not pass unseen. */
-function refuseContradictions(said: JsonObject, path: Record<string, string>): void {
+/** Rejects a body or query whose ids differ from those in the path, because the difference is a mistake of the client. */
+function rejectContradictions(params: JsonObject, path: Record<string, string>): void {
   for (const [name, value] of Object.entries(path)) {
-    const other = memberOf(said, name, 'either');
-    if (other !== undefined && other !== '' && other !== value) throw invalidField(name, 'must be as in the path');
+    const other = memberOf(params, name, 'camel-or-snake');
+    if (other === undefined || other === '' || other === value) continue;
+    throw invalidField(name, withValue(`must be ${JSON.stringify(value)} as in the path`, other));
   }
 }
-
-const notAllowed = (verb: string, allow: string) =>
-  new TransportError('MethodNotAllowed', `this path does not take ${verb.slice(0, 20)}; it takes ${allow}`, { allow });

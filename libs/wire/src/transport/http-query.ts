@@ -1,26 +1,28 @@
 import type { Json, JsonObject } from '@app/domain';
 
-const INTEGERS = ['historyLength', 'history_length', 'pageSize', 'page_size'];
-const BOOLEANS = ['includeArtifacts', 'include_artifacts'];
-
 export type HttpQuery = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/**
- * Query parameters of the HTTP+JSON binding as the params of its method (A2A v1.0 section 11.5): decimal strings as numbers, `true` and
- * `false` as booleans, everything else as it is, for the method's own decoder to judge. A repeated parameter stays a list, which no
- * field takes.
- */
-export function paramsOfQuery(query: HttpQuery): JsonObject {
-  const given = Object.entries(query).filter(
-    (entry): entry is [string, string | readonly string[]] => entry[1] !== undefined,
-  );
-  return Object.fromEntries(
-    given.map(([name, value]) => [name, typeof value === 'string' ? scalarOf(name, value) : [...value]]),
-  );
+/** The names of the query parameters that are not strings. */
+export interface QueryTypes {
+  readonly integers: readonly string[];
+  readonly booleans?: readonly string[];
 }
 
-function scalarOf(name: string, value: string): Json {
-  if (INTEGERS.includes(name) && /^-?\d{1,10}$/.test(value)) return Number(value);
-  if (BOOLEANS.includes(name) && /^(?:true|false)$/.test(value)) return value === 'true';
-  return value;
+/**
+ * Converts query parameters to params (A2A v1.0 section 11.5): decimal strings to numbers, and `true` and `false` to booleans. Other
+ * values stay as they are, so that the decoder of the operation rejects them. A repeated parameter becomes a list, which no field
+ * accepts.
+ */
+export function paramsOfQuery(query: HttpQuery, { integers, booleans = [] }: QueryTypes): JsonObject {
+  const scalarOf = (name: string, value: string): Json => {
+    if (integers.includes(name) && /^-?\d{1,10}$/.test(value)) return Number(value);
+    if (booleans.includes(name) && /^(?:true|false)$/.test(value)) return value === 'true';
+    return value;
+  };
+  return Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]) => {
+      if (value === undefined) return [];
+      return [[name, typeof value === 'string' ? scalarOf(name, value) : [...value]]];
+    }),
+  );
 }

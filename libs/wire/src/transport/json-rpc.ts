@@ -1,8 +1,9 @@
 import { DomainError, type Json, type JsonObject } from '@app/domain';
 import { type RequestError, TransportError } from './transport-error.js';
+import { withValue } from '../validation/object-reader.js';
 import { checkJson, isStorableText, parseJson } from '../validation/strict-json.js';
 
-/** A request id, answered with the same value (JSON-RPC 2.0 section 4). */
+/** The id of a request, which its response repeats (JSON-RPC 2.0 section 4). */
 export type RpcId = string | number | null;
 
 export interface RpcCall {
@@ -11,7 +12,7 @@ export interface RpcCall {
   readonly params: JsonObject | undefined;
 }
 
-/** A body that is no call: why, and the id to answer with, null when it could not be read. */
+/** A body that is not a valid call. `id` is null if it could not be read. */
 export interface RpcRejection {
   readonly id: RpcId;
   readonly error: RequestError;
@@ -24,26 +25,27 @@ export interface RpcError {
   readonly data?: Json;
 }
 
-/** Longest id that is echoed; longer ones are refused. */
-const ID_LENGTH = 256;
+/** Maximum number of characters of an id. */
+const MAX_ID_LENGTH = 256;
 
 /**
- * Reads one JSON-RPC 2.0 call out of a request body. Never throws: ParseError (not UTF-8, not JSON), InvalidRequest (not an
- * envelope, a batch, no id) and InvalidParameters (params beyond the JSON bounds, paths relative to `params`) come as a refusal.
- * A call without an id would be a notification, and A2A has none, so it is refused rather than done in silence.
+ * Reads one JSON-RPC 2.0 call from a request body. It does not throw, but returns a rejection with one of these errors: ParseError
+ * (not UTF-8 or JSON), InvalidRequest (not an envelope, a batch, no id), InvalidParameters (params beyond the JSON bounds; paths are
+ * relative to `params`). A call without an id is a notification, which A2A does not have.
  */
 export function readCall(bytes: Uint8Array): RpcCall | RpcRejection {
   let id: RpcId = null;
   try {
     const body = parseJson(bytes);
     if (Array.isArray(body)) throw invalid('batches are not supported; send one call in each request');
-    if (body === null || typeof body !== 'object') throw invalid('the body must be a JSON object');
+    if (body === null || typeof body !== 'object') throw invalid(withValue('the body must be a JSON object', body));
     id = idOf(body);
     const { method, params } = body;
-    if (body['jsonrpc'] !== '2.0') throw invalid('"jsonrpc" must be "2.0"');
-    if (typeof method !== 'string' || method === '') throw invalid('"method" must be a non-empty string');
+    if (body['jsonrpc'] !== '2.0') throw invalid(withValue('"jsonrpc" must be "2.0"', body['jsonrpc']));
+    if (typeof method !== 'string' || method === '')
+      throw invalid(withValue('"method" must be a non-empty string', method));
     if (params !== undefined && (params === null || typeof params !== 'object' || Array.isArray(params))) {
-      throw invalid('"params" must be an object');
+      throw invalid(withValue('"params" must be an object', params));
     }
     checkJson(params ?? {});
     return { id, method, params };
@@ -55,14 +57,14 @@ export function readCall(bytes: Uint8Array): RpcCall | RpcRejection {
 
 function idOf(body: JsonObject): RpcId {
   const { id } = body;
-  if (id === undefined) throw invalid('"id" is required');
+  if (id === undefined) throw invalid('"id" is required; A2A has no notifications');
   if (id === null) return null;
   if (typeof id === 'number' && Number.isSafeInteger(id)) return id;
-  if (typeof id === 'string' && id.length <= ID_LENGTH && isStorableText(id)) return id;
-  throw invalid(`"id" must be a string of at most ${ID_LENGTH} characters, an integer or null`);
+  if (typeof id === 'string' && id.length <= MAX_ID_LENGTH && isStorableText(id)) return id;
+  throw invalid(withValue(`"id" must be a string of at most ${MAX_ID_LENGTH} characters, an integer or null`, id));
 }
 
-const invalid = (why: string) => new TransportError('InvalidRequest', `invalid JSON-RPC request: ${why}`, {});
+const invalid = (reason: string) => new TransportError('InvalidRequest', `invalid JSON-RPC request: ${reason}`, {});
 
 export const encodeResult = (id: RpcId, result: Json): JsonObject => ({ jsonrpc: '2.0', id, result });
 

@@ -1,14 +1,15 @@
 import { TransportError } from './transport-error.js';
 
-/** JSON-RPC and the simple REST take the first alone; A2A's HTTP+JSON binding takes both (A2A v1.0 section 11.1). */
+/** The media type of JSON-RPC and of the simple REST. */
 export const JSON_MEDIA_TYPE = 'application/json';
+/** A2A's HTTP+JSON binding accepts this media type, too (A2A v1.0 section 11.1). */
 export const A2A_JSON_MEDIA_TYPE = 'application/a2a+json';
 
 const TYPE = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 
 /**
- * Checks the headers of a request with a body: exactly one of the accepted media types, with no parameter but
- * `charset=utf-8`, and no content encoding. Throws UnsupportedMediaType.
+ * Checks the headers of a request with a body: one of the accepted media types, with no parameter except `charset=utf-8`, and no
+ * content encoding. Errors: UnsupportedMediaType.
  */
 export function checkMediaType(
   headers: { contentType: string | undefined; contentEncoding?: string | undefined },
@@ -17,34 +18,36 @@ export function checkMediaType(
   const { contentType = '', contentEncoding = '' } = headers;
   const type = TYPE.exec(contentType.trim())?.[1]?.toLowerCase();
   if (type === undefined || !accepted.includes(type)) {
-    throw unsupported(contentType, `send the body as ${accepted.join(' or ')}, in UTF-8`);
+    const problem = contentType === '' ? 'is required' : `${shown(contentType)} is not supported`;
+    throw unsupported(contentType, `Content-Type: ${problem}; send ${accepted.join(' or ')} in UTF-8`);
   }
   if (!['', 'identity'].includes(contentEncoding.trim().toLowerCase())) {
-    throw unsupported(contentType, 'send the body without a content encoding');
+    const problem = `${shown(contentEncoding)} is not supported`;
+    throw unsupported(contentType, `Content-Encoding: ${problem}; send the body without a content encoding`);
   }
 }
 
-const unsupported = (contentType: string, how: string) =>
-  new TransportError('UnsupportedMediaType', `unsupported media type: ${how}`, {
-    mediaType: contentType.slice(0, 100),
-  });
+const unsupported = (contentType: string, message: string) =>
+  new TransportError('UnsupportedMediaType', message, { mediaType: contentType.slice(0, 100) });
+
+const shown = (header: string): string => JSON.stringify(header.slice(0, 100));
 
 /**
- * Which of the two an HTTP+JSON answer is written as (RFC 9110 section 12.5.1): the plain one, unless `Accept` names the other and
- * does not rank the plain one as high.
+ * Returns the media type of an HTTP+JSON response (RFC 9110 section 12.5.1): `application/json`, unless `Accept` gives
+ * `application/a2a+json` a higher quality.
  */
 export function responseMediaType(accept: string | undefined): string {
-  const plain = qualityOf(accept, [JSON_MEDIA_TYPE, 'application/*', '*/*']);
-  return qualityOf(accept, [A2A_JSON_MEDIA_TYPE]) > plain ? A2A_JSON_MEDIA_TYPE : JSON_MEDIA_TYPE;
+  const jsonQuality = qualityOf(accept, [JSON_MEDIA_TYPE, 'application/*', '*/*']);
+  return qualityOf(accept, [A2A_JSON_MEDIA_TYPE]) > jsonQuality ? A2A_JSON_MEDIA_TYPE : JSON_MEDIA_TYPE;
 }
 
-/** The quality that `Accept` gives to the first of these ranges that it names. */
+/** Returns the quality that `Accept` gives to the first of these ranges that it names, or 0. */
 function qualityOf(accept: string | undefined, ranges: readonly string[]): number {
-  const named = (accept ?? '').split(',').map((item) => item.split(';').map((piece) => piece.trim().toLowerCase()));
+  const named = (accept ?? '').split(',').map((item) => item.split(';').map((field) => field.trim().toLowerCase()));
   for (const range of ranges) {
     const item = named.find(([name]) => name === range);
     if (item === undefined) continue;
-    const quality = Number(item.find((piece) => piece.startsWith('q='))?.slice(2) ?? 1);
+    const quality = Number(item.find((field) => field.startsWith('q='))?.slice(2) ?? 1);
     return Number.isNaN(quality) ? 1 : quality;
   }
   return 0;

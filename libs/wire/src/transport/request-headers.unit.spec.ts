@@ -3,7 +3,7 @@ import { activeExtensions } from './extensions.js';
 import { A2A_JSON_MEDIA_TYPE, responseMediaType, checkMediaType, JSON_MEDIA_TYPE } from './media-type.js';
 import { protocolVersionOf } from './version.js';
 
-describe('the version rule', () => {
+describe('The A2A-Version header', () => {
   // F28
   it.each([
     ['1.0', '1.0'],
@@ -12,11 +12,11 @@ describe('the version rule', () => {
     [undefined, '0.3'],
     [['1.0'], '1.0'],
     [[], '0.3'],
-  ])('reads %j as %s', (header, version) => {
+  ])('%j means version %s', (header, version) => {
     expect(protocolVersionOf(header)).toBe(version);
   });
 
-  // F28: patch numbers, guesses, blanks that no HTTP parser left, and two headers, joined or not.
+  // F28: patch numbers, guesses, whitespace that no HTTP parser leaves, and two headers, joined or not.
   // [A2A-VERSION-2]
   it.each([
     ['1.0.0'],
@@ -32,18 +32,18 @@ describe('the version rule', () => {
     [['', '']],
     [['0.3', '1.0']],
     ['constructor'],
-  ])('supports no version %j', (header) => {
+  ])('%j is rejected as an unsupported version', (header) => {
     expect(() => protocolVersionOf(header)).toThrow(expect.objectContaining({ kind: 'VersionNotSupported' }));
   });
 
-  it('does not echo a whole header', () => {
+  it('is cut to 40 characters in the error', () => {
     expect(() => protocolVersionOf('9'.repeat(10_000))).toThrow(
       expect.objectContaining({ details: { version: '9'.repeat(40) } }),
     );
   });
 });
 
-describe('the media type rule', () => {
+describe('The check of the Content-Type header', () => {
   it.each([
     ['application/json'],
     ['Application/JSON'],
@@ -64,43 +64,43 @@ describe('the media type rule', () => {
     ['application/json; charset=utf-8; x=1'],
     ['application/json, text/plain'],
     ['multipart/form-data; boundary=x'],
-  ])('refuses %s', (contentType) => {
+  ])('rejects %s', (contentType) => {
     expect(() => checkMediaType({ contentType })).toThrow(expect.objectContaining({ kind: 'UnsupportedMediaType' }));
   });
 
-  it('accepts application/a2a+json where a binding allows it', () => {
+  it('accepts application/a2a+json if the binding allows it', () => {
     const accepted = [JSON_MEDIA_TYPE, A2A_JSON_MEDIA_TYPE];
     expect(() => checkMediaType({ contentType: 'application/a2a+json' }, accepted)).not.toThrow();
   });
 
-  it.each([['gzip'], ['br'], ['gzip, identity']])('refuses the content encoding %s', (contentEncoding) => {
+  it.each([['gzip'], ['br'], ['gzip, identity']])('rejects the content encoding %s', (contentEncoding) => {
     expect(() => checkMediaType({ contentType: 'application/json', contentEncoding })).toThrow(
       expect.objectContaining({ kind: 'UnsupportedMediaType' }),
     );
   });
 
-  it('takes identity as no content encoding', () => {
+  it('accepts the content encoding identity', () => {
     expect(() => checkMediaType({ contentType: 'application/json', contentEncoding: 'identity' })).not.toThrow();
   });
 });
 
-describe('extensions', () => {
+describe('The extensions header', () => {
   const offered = [{ uri: 'https://x.test/a' }, { uri: 'https://x.test/b', required: true }];
 
-  it('activates the offered ones that the header names', () => {
+  it('activates the offered extensions that it names', () => {
     expect(activeExtensions('https://x.test/b , https://x.test/unknown', offered)).toEqual(['https://x.test/b']);
     expect(activeExtensions(['https://x.test/a', 'https://x.test/b'], offered)).toHaveLength(2);
   });
 
   // [A2A-CAP-4]
-  it('refuses a client that does not name a required one', () => {
+  it('is rejected if it does not name a required extension', () => {
     expect(() => activeExtensions(undefined, offered)).toThrow(
       expect.objectContaining({ kind: 'ExtensionSupportRequired', details: { extension: 'https://x.test/b' } }),
     );
   });
 });
 
-describe('the media type of an HTTP+JSON answer', () => {
+describe('The media type of an HTTP+JSON response', () => {
   it.each([
     [undefined],
     [''],

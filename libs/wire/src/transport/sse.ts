@@ -1,37 +1,40 @@
 /** One server-sent event (WHATWG HTML section 9.2). */
 export interface SseFrame {
   readonly data: string;
-  /** For `Last-Event-ID`; without line breaks. */
+  /** The client resumes after it with `Last-Event-ID`. It has no line breaks. */
   readonly id?: string | number;
   readonly event?: string;
-  /** Milliseconds that the client waits before it reconnects. */
+  /** Delay before the client reconnects, in milliseconds. */
   readonly retry?: number;
 }
 
+/** Encodes one event. */
 export function encodeSseFrame({ id, event, data, retry }: SseFrame): string {
   const lines = [
-    ...(id === undefined ? [] : [`id: ${oneLine(String(id))}`]),
-    ...(event === undefined ? [] : [`event: ${oneLine(event)}`]),
+    ...(id === undefined ? [] : [`id: ${singleLine(String(id))}`]),
+    ...(event === undefined ? [] : [`event: ${singleLine(event)}`]),
     ...(retry === undefined ? [] : [`retry: ${Math.trunc(retry)}`]),
     ...data.split(/\r\n|\r|\n/).map((line) => `data: ${line}`),
   ];
   return `${lines.join('\n')}\n\n`;
 }
 
-/** A comment keeps a quiet connection open through proxies; clients never see it. */
-export const encodeSseComment = (text: string): string => `: ${oneLine(text)}\n\n`;
+/** Encodes a comment, which clients ignore. It keeps an idle connection open through proxies. */
+export const encodeSseComment = (text: string): string => `: ${singleLine(text)}\n\n`;
 
-/** Tells clients when to come back, without an event. */
+/** Encodes the reconnection delay of the client, without an event. */
 export const encodeSseRetry = (milliseconds: number): string => `retry: ${Math.trunc(milliseconds)}\n\n`;
 
-function oneLine(text: string): string {
-  if (/[\r\n\0]/.test(text)) throw new Error('a field of a server-sent event must be one line');
+function singleLine(text: string): string {
+  if (/[\r\n\0]/.test(text)) {
+    throw new Error(`a field of a server-sent event must be a single line, not ${JSON.stringify(text)}`);
+  }
   return text;
 }
 
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
-/** What arrives on a stream: an event, or a comment, which tests wait for. `id` is the last one seen. */
+/** An item of a parsed stream: an event, or a comment. `id` is that of the last event that had one. */
 export type SseItem =
   | {
       readonly type: 'event';
@@ -43,8 +46,8 @@ export type SseItem =
   | { readonly type: 'comment'; readonly text: string };
 
 /**
- * Parses a stream of server-sent events. Memory is bounded: an event, or a line, longer than `maxEventBytes` throws. An event
- * that the stream's end cuts off is dropped, as the standard says; the reader resumes after the last `id`.
+ * Parses a stream of server-sent events. Memory is bounded: it throws if an event or a line is longer than `maxEventBytes`. An
+ * incomplete event at the end of the stream is dropped, as the standard requires; the reader resumes after the last `id`.
  */
 export async function* parseSse(
   chunks: AsyncIterable<Uint8Array>,
@@ -52,17 +55,18 @@ export async function* parseSse(
 ): AsyncGenerator<SseItem> {
   const decoder = new TextDecoder('utf-8');
   const fields = new SseFields();
-  let rest = '';
+  let remainder = '';
   for await (const chunk of chunks) {
-    rest += decoder.decode(chunk, { stream: true });
-    // A CR at the very end may be half of a CRLF: it waits for what follows.
-    const lines = rest.split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop() ?? '';
+    remainder += decoder.decode(chunk, { stream: true });
+    // A CR at the end of a chunk can be the first half of a CRLF, so it stays in the remainder.
+    const lines = remainder.split(/\r\n|\n|\r(?!$)/);
+    remainder = lines.pop() ?? '';
     for (const line of lines) {
-      const arrival = fields.line(line);
-      if (arrival !== undefined) yield arrival;
+      const item = fields.line(line);
+      if (item !== undefined) yield item;
     }
-    if (rest.length + fields.size > maxEventBytes) throw new Error(`an event is longer than ${maxEventBytes} bytes`);
+    if (remainder.length + fields.size > maxEventBytes)
+      throw new Error(`an event of the stream is longer than ${maxEventBytes} bytes`);
   }
 }
 
@@ -71,7 +75,7 @@ class SseFields {
   private event = '';
   private id = '';
   private retry: number | undefined;
-  /** UTF-16 units held for the event that is being read. */
+  /** Size of the current event so far, in UTF-16 units. */
   size = 0;
 
   line(line: string): SseItem | undefined {
@@ -95,7 +99,7 @@ class SseFields {
     this.size = 0;
     if (data.length === 0) return undefined;
     this.retry = undefined;
-    const waits = retry === undefined ? {} : { retry };
-    return { type: 'event', event: event || 'message', data: data.join('\n'), id, ...waits };
+    const optional = retry === undefined ? {} : { retry };
+    return { type: 'event', event: event || 'message', data: data.join('\n'), id, ...optional };
   }
 }

@@ -30,6 +30,12 @@ export class TransportError<K extends TransportErrorKind = TransportErrorKind> e
   }
 }
 
+/** Returns the error for an HTTP method that a path does not support. `allowed` is not empty. */
+export function methodNotAllowed(httpMethod: string, allowed: readonly string[]): TransportError<'MethodNotAllowed'> {
+  const message = `method ${httpMethod.slice(0, 20)} is not allowed at this path; use ${allowed.join(' or ')}`;
+  return new TransportError('MethodNotAllowed', message, { allow: allowed.join(', ') });
+}
+
 /** Every error that a client can receive. Each wire format has one table over its kinds, which must be exhaustive to compile. */
 export type RequestError = DomainError | TransportError;
 export type RequestErrorKind = DomainErrorKind | TransportErrorKind;

@@ -1,44 +1,34 @@
-import type { A2aClientCodec, UpstreamInterface, UpstreamStatus, UpstreamUpdate } from '../client/client-codec.js';
-import { isObject, ObjectReader } from '../validation/object-reader.js';
+import type { A2aClientCodec, UpstreamInterface, UpstreamUpdate } from '../client/client-codec.js';
 import {
   decodeOrThrow,
-  objectAt,
-  objectsIn,
   readArtifactUpdate,
   readCard,
-  readUpstreamMessage,
-  readTask,
+  readObjects,
   readStatusUpdate,
+  readTask,
+  readUpstreamMessage,
   supportedVersionOf,
   type UpstreamFormat,
 } from '../client/upstream-reader.js';
+import type { A2aTaskStatus } from '../requests.js';
+import { isObject, ObjectReader, requiredObject, withValue } from '../validation/object-reader.js';
 import { encodeMessage } from './message.codec.js';
 import { decodePart } from './part.codec.js';
+import { STATES } from './task.codec.js';
 
-const STATES: readonly UpstreamStatus['state'][] = [
-  'submitted',
-  'working',
-  'input-required',
-  'auth-required',
-  'completed',
-  'failed',
-  'rejected',
-  'canceled',
-];
-
-const dialect: UpstreamFormat = {
-  spelling: 'camel',
+const format: UpstreamFormat = {
+  fieldCase: 'camel',
   userRole: 'user',
   agentRole: 'agent',
-  // v0.3 has a state for "cannot be told now": the task is there, and whoever asks again may learn more.
-  states: new Map<string, UpstreamStatus['state']>([
-    ...STATES.map((state) => [state, state] as const),
+  states: new Map<string, A2aTaskStatus>([
+    ...Object.entries(STATES).map(([status, state]) => [state, status as A2aTaskStatus] as const),
+    // The agent does not know the state now. The task exists, and a later request can return its state.
     ['unknown', 'working'],
   ]),
   decodePart,
 };
 
-/** A client of A2A v0.3. */
+/** The client side of A2A v0.3. */
 export const client: A2aClientCodec = {
   version: '0.3',
   methods: {
@@ -54,38 +44,39 @@ export const client: A2aClientCodec = {
   }),
   decodeUpdate: (result) =>
     decodeOrThrow((violations): UpstreamUpdate => {
-      const reader = objectAt(result, 'result', violations, dialect);
-      switch (reader.value('kind')) {
+      const reader = requiredObject(result, 'result', violations, format.fieldCase);
+      const kind = reader.value('kind');
+      switch (kind) {
         case 'task':
-          return { type: 'task', task: readTask(result, 'task', violations, dialect) };
+          return { type: 'task', task: readTask(result, 'task', violations, format) };
         case 'status-update':
-          return readStatusUpdate(reader, dialect);
+          return readStatusUpdate(reader, format);
         case 'artifact-update':
-          return readArtifactUpdate(reader, dialect);
+          return readArtifactUpdate(reader, format);
         case 'message':
-          return { type: 'message', message: readUpstreamMessage(result, 'message', violations, dialect) };
+          return { type: 'message', message: readUpstreamMessage(result, 'message', violations, format) };
         default:
-          violations.add('kind', 'must be task, message, status-update or artifact-update');
-          return { type: 'task', task: readTask({}, 'task', violations, dialect) };
+          violations.add('kind', withValue('must be task, message, status-update or artifact-update', kind));
+          return { type: 'task', task: readTask({}, 'task', violations, format) };
       }
     }),
-  decodeTask: (result) => decodeOrThrow((violations) => readTask(result, 'task', violations, dialect)),
+  decodeTask: (result) => decodeOrThrow((violations) => readTask(result, 'task', violations, format)),
   decodeTasks: () => [],
   decodeCard: (card) =>
     !isObject(card) || typeof card['url'] !== 'string'
       ? undefined
       : decodeOrThrow((violations) => {
-          const reader = new ObjectReader(card, '', violations, 'camel');
-          return readCard(reader, interfacesIn(reader));
+          const reader = new ObjectReader(card, '', violations, format.fieldCase);
+          return readCard(reader, readInterfaces(reader));
         }),
 };
 
-/** The main address, then the others that the card lists (v0.3 section 5.6). */
-function interfacesIn(card: ObjectReader): UpstreamInterface[] {
+/** Reads the main address and the additional ones of a card (v0.3 section 5.6). */
+function readInterfaces(card: ObjectReader): UpstreamInterface[] {
   const version = supportedVersionOf(card.string('protocolVersion') ?? '0.3');
   if (version !== '0.3') return [];
   const main = { url: card.string('url') ?? '', binding: card.string('preferredTransport') ?? 'JSONRPC', version };
-  const others = objectsIn(card, 'additionalInterfaces').map((entry) => {
+  const others = readObjects(card, 'additionalInterfaces').map((entry) => {
     const [url = '', binding = ''] = [entry.string('url'), entry.string('transport')];
     return { url, binding, version };
   });

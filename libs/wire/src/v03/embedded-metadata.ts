@@ -1,32 +1,32 @@
 import type { JsonObject } from '@app/domain';
 import { isObject } from '../validation/object-reader.js';
 
-/** Holds metadata that uses a reserved key itself. */
-const OWN = 'acta/metadata';
+/** Key of the original metadata, if the original metadata itself uses a reserved key. */
+const ORIGINAL = 'acta/metadata';
 
-/** Metadata with what the shape has no other place for: `extra`, all of it under `reserved` keys. Without both, none. */
+/** Returns metadata that also contains `fields`, whose keys are all `reserved`. Returns no metadata if both are empty. */
 export function embedInMetadata(
   metadata: JsonObject | undefined,
-  extra: JsonObject,
+  fields: JsonObject,
   reserved: readonly string[],
 ): { metadata?: JsonObject } {
-  const clashes = metadata !== undefined && [...reserved, OWN].some((key) => Object.hasOwn(metadata, key));
-  if (clashes) return { metadata: { ...extra, [OWN]: metadata } };
-  if (metadata === undefined && Object.keys(extra).length === 0) return {};
-  return { metadata: { ...metadata, ...extra } };
+  const usesReservedKey = metadata !== undefined && [...reserved, ORIGINAL].some((key) => Object.hasOwn(metadata, key));
+  if (usesReservedKey) return { metadata: { ...fields, [ORIGINAL]: metadata } };
+  if (metadata === undefined && Object.keys(fields).length === 0) return {};
+  return { metadata: { ...metadata, ...fields } };
 }
 
-/** The two apart again. */
+/** Separates metadata into what `embedInMetadata` combined: the original metadata and the embedded fields. */
 export function extractFromMetadata(
   metadata: JsonObject | undefined,
   reserved: readonly string[],
-): { own?: JsonObject; extra: JsonObject } {
-  if (metadata === undefined) return { extra: {} };
-  const taken = [...reserved, OWN];
-  if (!taken.some((key) => Object.hasOwn(metadata, key))) return { own: metadata, extra: {} };
+): { original?: JsonObject; fields: JsonObject } {
+  if (metadata === undefined) return { fields: {} };
+  const keys = [...reserved, ORIGINAL];
+  if (!keys.some((key) => Object.hasOwn(metadata, key))) return { original: metadata, fields: {} };
   const entries = Object.entries(metadata);
-  const extra = Object.fromEntries(entries.filter(([key]) => taken.includes(key)));
-  const nested = extra[OWN];
-  const own = isObject(nested) ? nested : Object.fromEntries(entries.filter(([key]) => !taken.includes(key)));
-  return Object.keys(own).length === 0 ? { extra } : { own, extra };
+  const fields = Object.fromEntries(entries.filter(([key]) => keys.includes(key)));
+  const nested = fields[ORIGINAL];
+  const original = isObject(nested) ? nested : Object.fromEntries(entries.filter(([key]) => !keys.includes(key)));
+  return Object.keys(original).length === 0 ? { fields } : { original, fields };
 }

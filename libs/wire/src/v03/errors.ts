@@ -14,13 +14,13 @@ interface Row {
 const row = (code: number, http: number, reason: string): Row => ({ code, http, reason });
 
 /**
- * How A2A v0.3 says each refusal (its section 8). Where it lacks an error that v1.0 has, the code of v1.0 stands: it means nothing
- * else there.
+ * The error codes of A2A v0.3 (section 8). Errors that only v1.0 defines have the codes of v1.0, because v0.3 does not use these
+ * codes.
  */
 const ERRORS: Record<RequestErrorKind, Row> = {
   TaskNotFound: row(-32001, 404, 'TASK_NOT_FOUND'),
   TaskNotCancelable: row(-32002, 400, 'TASK_NOT_CANCELABLE'),
-  // Section 7.1 calls a message to an ended task an error and names none; its SDKs gave invalid params.
+  // Section 7.1 requires an error for a message to an ended task, but no code. Its SDKs returned invalid params.
   TaskEnded: row(-32602, 400, 'INVALID_PARAMS'),
   InvalidParameters: row(-32602, 400, 'INVALID_PARAMS'),
   ContentTypeNotSupported: row(-32005, 400, 'CONTENT_TYPE_NOT_SUPPORTED'),
@@ -44,12 +44,13 @@ const ERRORS: Record<RequestErrorKind, Row> = {
   Internal: row(-32603, 500, 'INTERNAL'),
 };
 
+/** Encodes an error of the JSON-RPC binding. */
 export function rpcError(error: RequestError): RpcError {
   const { code, reason } = ERRORS[error.kind];
   return { code, message: error.message, data: errorDetails(error, reason) };
 }
 
-/** v0.3's HTTP+JSON binding has no error shape of its own; its SDKs send the JSON-RPC error object. */
+/** Encodes an error response of the HTTP+JSON binding. v0.3 defines no shape for it, and its SDKs send the JSON-RPC error. */
 export function httpError(error: RequestError): { status: number; body: JsonObject } {
   return { status: ERRORS[error.kind].http, body: { ...rpcError(error) } };
 }

@@ -1,7 +1,7 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
 import { readAcceptedOutputModes } from '../validation/accepted-output-modes.js';
 import { streamHasNoSingleResult } from '../codec.js';
-import { Violations } from '../validation/object-reader.js';
+import { dropUndefined, Violations } from '../validation/object-reader.js';
 import { paramsOf, readParams } from '../validation/params.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
 import { encodeCard } from './agent-card.js';
@@ -19,7 +19,7 @@ import {
 import { decodePushConfig, encodePushConfig } from './push.codec.js';
 import { encodeSendResult, encodeTask } from './task.codec.js';
 
-const camel = { spelling: 'camel' } as const;
+const camel = { fieldCase: 'camel' } as const;
 
 function decodeSend(params: JsonObject | undefined): SendRequest {
   const violations = new Violations();
@@ -34,24 +34,21 @@ function decodeSend(params: JsonObject | undefined): SendRequest {
 }
 
 /**
- * A send waits unless `blocking: false` says otherwise. The v0.3 JSON-RPC spec names no default; its proto calls the method "a blocking call
- * that will return the task once it is completed" (`SendMessage`), its section 9.2 gets a completed task without asking, and its SDKs
- * waited. v1.0 kept that when it renamed the field.
+ * A send waits unless `blocking` is false. The v0.3 JSON-RPC spec defines no default, but its proto describes `SendMessage` as "a
+ * blocking call that will return the task once it is completed", its section 9.2 returns a completed task without `blocking`, and
+ * its SDKs wait. v1.0 has the same default.
  */
 function decodeConfiguration(source: JsonObject | undefined, violations: Violations): SendConfiguration {
   if (source === undefined) return { returnImmediately: false };
   const at = { ...camel, path: 'configuration' };
   const read = readParams(MessageSendConfiguration, source, violations, at);
-  const modes = readAcceptedOutputModes(read.acceptedOutputModes, violations);
   const push = read.pushNotificationConfig;
-  return {
+  return dropUndefined({
     returnImmediately: read.blocking === false,
-    ...(modes === undefined ? {} : { acceptedOutputModes: modes }),
-    ...(read.historyLength === undefined ? {} : { historyLength: read.historyLength }),
-    ...(push === undefined
-      ? {}
-      : { pushConfig: decodePushConfig(push, violations, 'configuration.pushNotificationConfig') }),
-  };
+    acceptedOutputModes: readAcceptedOutputModes(read.acceptedOutputModes, violations),
+    historyLength: read.historyLength,
+    pushConfig: push && decodePushConfig(push, violations, 'configuration.pushNotificationConfig'),
+  });
 }
 
 const taskIdParams = paramsOf(TaskIdParams, 'camel');
@@ -60,7 +57,7 @@ const getPushParams = paramsOf(GetPushConfigParams, 'camel');
 const deletePushParams = paramsOf(DeletePushConfigParams, 'camel');
 const noParams = paramsOf(NoParams, 'camel');
 
-/** The methods of A2A v0.3 (section 7). It has no list of tasks. */
+/** The methods of A2A v0.3 (section 7). It has no method that lists tasks. */
 export const methods: MethodRegistry = new Map<string, AnyMethod>([
   [
     'message/send',
@@ -131,7 +128,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
     'tasks/pushNotificationConfig/list',
     {
       operation: 'listPushConfigs',
-      // There are no pages of configurations here: one answer has them all, up to the largest page.
+      // v0.3 has no pages of configurations, so one response has as many as fit into the largest page.
       decode: (params) => ({ taskId: taskIdParams(params).id, pageSize: BOUNDS.pageSizeMax }),
       encode: ({ configs }) => configs.map(encodePushConfig),
     },

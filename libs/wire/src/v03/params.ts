@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '@app/domain';
-import { IsArray, IsBoolean } from 'class-validator';
 import {
+  IsArrayOf,
   IsAuthScheme,
+  IsBoolean,
   IsHeaderText,
   IsHistoryLength,
   IsJsonObject,
@@ -10,10 +11,10 @@ import {
   OptionalId,
   Required,
   RequiredId,
-} from '../validation/params.js';
+} from '../validation/param-rules.js';
 
 /*
- * The params of the v0.3 JSON Schema. Only `lowerCamel` names exist there.
+ * The params of the v0.3 JSON Schema, which has only `lowerCamel` names.
  */
 
 export class NoParams {
@@ -25,8 +26,8 @@ export class MessageSendParams extends NoParams {
 }
 
 export class MessageSendConfiguration {
-  @Optional() @IsArray({ message: 'must be an array of media types' }) acceptedOutputModes?: Json[];
-  @Optional() @IsBoolean({ message: 'must be true or false' }) blocking?: boolean;
+  @Optional() @IsArrayOf('media types') acceptedOutputModes?: Json[];
+  @Optional() @IsBoolean() blocking?: boolean;
   @IsHistoryLength() historyLength?: number;
   @Optional() @IsJsonObject() pushNotificationConfig?: JsonObject;
 }
@@ -60,7 +61,7 @@ export class PushNotificationConfig {
 }
 
 export class PushNotificationAuthentication {
-  @Required() @IsArray({ message: 'must be an array of HTTP authentication schemes' }) schemes!: Json[];
+  @Required() @IsArrayOf('HTTP authentication schemes') schemes!: Json[];
   @Optional() @IsHeaderText(8192) credentials?: string;
 }
 

@@ -1,16 +1,16 @@
 import type { Json, JsonObject, Part, ViewPart } from '@app/domain';
-import { resolvePlaceholder } from '../placeholder.js';
-import { isObject, ObjectReader } from '../validation/object-reader.js';
+import { resolvePlaceholder } from '../task/placeholder.js';
+import { isObject, ObjectReader, withValue } from '../validation/object-reader.js';
 import { embedInMetadata, extractFromMetadata } from './embedded-metadata.js';
 
 /*
- * A v0.3 part says less than a v1.0 one. What its shape has no place for travels in its metadata, under these keys, so that
- * content survives a round trip through v0.3:
+ * A v0.3 part has fewer fields than a v1.0 part. The other fields are embedded in its metadata under these keys, so that content
+ * survives a round trip through v0.3:
  *
- * - `data_part_compat: true` marks data that is no object, wrapped as `{value: …}`. The official SDKs do the same, so that their
+ * - `data_part_compat: true` marks data that is not an object, wrapped as `{value: …}`. The official SDKs do the same, so that their
  *   v0.3 clients understand it.
- * - `acta/filename` and `acta/mediaType` hold those of a text or data part; a file has `name` and `mimeType`.
- * - `acta/metadata` holds the part's own metadata when that uses one of these keys itself.
+ * - `acta/filename` and `acta/mediaType` contain those of a text or data part. A file has `name` and `mimeType`.
+ * - `acta/metadata` contains the part's own metadata if that uses one of these keys.
  */
 const WRAPPED = 'data_part_compat';
 const FILENAME = 'acta/filename';
@@ -24,42 +24,39 @@ export function encodePart(part: ViewPart): JsonObject {
     const file = raw === undefined ? { uri: url ?? '', ...names } : { bytes: raw, ...names };
     return { kind: 'file', file, ...embedInMetadata(metadata, {}, RESERVED) };
   }
-  const extra = { ...(filename ? { [FILENAME]: filename } : {}), ...(mediaType ? { [MEDIA_TYPE]: mediaType } : {}) };
-  if (text !== undefined) return { kind: 'text', text, ...embedInMetadata(metadata, extra, RESERVED) };
-  if (isObject(data)) return { kind: 'data', data, ...embedInMetadata(metadata, extra, RESERVED) };
-  return {
-    kind: 'data',
-    data: { value: data ?? null },
-    ...embedInMetadata(metadata, { ...extra, [WRAPPED]: true }, RESERVED),
-  };
+  const fields = { ...(filename ? { [FILENAME]: filename } : {}), ...(mediaType ? { [MEDIA_TYPE]: mediaType } : {}) };
+  if (text !== undefined) return { kind: 'text', text, ...embedInMetadata(metadata, fields, RESERVED) };
+  if (isObject(data)) return { kind: 'data', data, ...embedInMetadata(metadata, fields, RESERVED) };
+  const wrapped = { value: data ?? null };
+  return { kind: 'data', data: wrapped, ...embedInMetadata(metadata, { ...fields, [WRAPPED]: true }, RESERVED) };
 }
 
-/** Reads `parts[at]` of a message; what is wrong goes to the reader's violations. */
+/** Reads the part `name` of a message or an artifact. Errors are added to the violations of the message. */
 export const decodePart = (source: Json, message: ObjectReader, name: string): Part =>
   readPart(source, message, name, decodeContent);
 
-/** Reads a part around its content, which both bindings shape differently. `extra` is what its metadata carried. */
+/** Reads a part. `readContent` reads its content, which differs between the bindings. `fields` are those in the metadata. */
 export function readPart(
   source: Json,
   message: ObjectReader,
   name: string,
-  readContent: (part: ObjectReader, extra: JsonObject) => Part,
+  readContent: (part: ObjectReader, fields: JsonObject) => Part,
 ): Part {
   if (!isObject(source)) {
-    message.addViolation(name, 'must be an object');
+    message.addViolation(name, withValue('must be an object', source));
     return {};
   }
   const reader = new ObjectReader(source, message.pathOf(name), message.violations, message.fieldCase);
-  const { own, extra } = extractFromMetadata(reader.object('metadata'), RESERVED);
-  const part = readContent(reader, extra);
-  if (own !== undefined) part.metadata = own;
-  const { [FILENAME]: filename, [MEDIA_TYPE]: mediaType } = extra;
+  const { original, fields } = extractFromMetadata(reader.object('metadata'), RESERVED);
+  const part = readContent(reader, fields);
+  if (original !== undefined) part.metadata = original;
+  const { [FILENAME]: filename, [MEDIA_TYPE]: mediaType } = fields;
   if (typeof filename === 'string' && filename !== '') part.filename ??= filename;
   if (typeof mediaType === 'string' && mediaType !== '') part.mediaType ??= mediaType;
   return part;
 }
 
-function decodeContent(reader: ObjectReader, extra: JsonObject): Part {
+function decodeContent(reader: ObjectReader, fields: JsonObject): Part {
   const kind = reader.value('kind');
   switch (kind) {
     case 'text': {
@@ -68,28 +65,28 @@ function decodeContent(reader: ObjectReader, extra: JsonObject): Part {
       return { text };
     }
     case 'data':
-      return readData(reader, extra);
+      return readData(reader, fields);
     case 'file':
       return readFile(reader, { bytes: 'bytes', uri: 'uri' });
     default:
-      reader.addViolation('kind', 'must be text, file or data');
+      reader.addViolation('kind', withValue('must be text, file or data', kind));
       return {};
   }
 }
 
-/** The object in `data`, unwrapped where it stands for something else. */
-export function readData(reader: ObjectReader, extra: JsonObject): Part {
+/** Reads the object in `data`, and unwraps it if it contains a value of a different type. */
+export function readData(reader: ObjectReader, fields: JsonObject): Part {
   const data = reader.value('data');
-  if (!isObject(data)) reader.addViolation('data', 'must be an object');
-  const wrapped = extra[WRAPPED] === true && isObject(data) && Object.hasOwn(data, 'value');
-  return { data: wrapped ? data['value'] : data };
+  if (!isObject(data)) reader.addViolation('data', withValue('must be an object', data));
+  const isWrapped = fields[WRAPPED] === true && isObject(data) && Object.hasOwn(data, 'value');
+  return { data: isWrapped ? data['value'] : data };
 }
 
-/** The object in `file`, whose content has one of two names. */
+/** Reads the object in `file`. `names` are the names of its content in the binding. */
 export function readFile(part: ObjectReader, names: { readonly bytes: string; readonly uri: string }): Part {
   const source = part.value('file');
   if (!isObject(source)) {
-    part.addViolation('file', 'must be an object');
+    part.addViolation('file', withValue('must be an object', source));
     return {};
   }
   const file = new ObjectReader(source, part.pathOf('file'), part.violations, part.fieldCase);

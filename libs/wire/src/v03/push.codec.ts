@@ -4,26 +4,27 @@ import { readParams } from '../validation/params.js';
 import type { PushConfig } from '../requests.js';
 import { AuthenticationScheme, PushNotificationAuthentication, PushNotificationConfig } from './params.js';
 
-/** A `PushNotificationConfig` (A2A v0.3 section 6.8) below `path`. */
+/** Reads a `PushNotificationConfig` (A2A v0.3 section 6.8) at `path`. */
 export function decodePushConfig(source: Json, violations: Violations, path: string): PushConfig {
-  const at = { spelling: 'camel', path } as const;
+  const at = { fieldCase: 'camel', path } as const;
   const { authentication, ...config } = readParams(PushNotificationConfig, source, violations, at);
   if (authentication === undefined) return { ...config };
   return { ...config, authentication: decodeAuthentication(authentication, violations, `${path}.authentication`) };
 }
 
-/** v0.3 lists schemes beside one credential; which of several it belongs to would be a guess, so one it must be. */
+/** Reads the authentication. v0.3 has a list of schemes but one credential, so only a list of one scheme is unambiguous. */
 function decodeAuthentication(source: JsonObject, violations: Violations, path: string): PushConfig['authentication'] {
-  const at = { spelling: 'camel', path } as const;
+  const at = { fieldCase: 'camel', path } as const;
   const { schemes, credentials } = readParams(PushNotificationAuthentication, source, violations, at);
-  if (Array.isArray(schemes) && schemes.length !== 1) violations.add(`${path}.schemes`, 'must name exactly one scheme');
+  if (Array.isArray(schemes) && schemes.length !== 1)
+    violations.add(`${path}.schemes`, `must name exactly one scheme, not ${schemes.length}`);
   const scheme = Array.isArray(schemes) ? (schemes[0] ?? '') : '';
-  const first = { spelling: 'camel', path: `${path}.schemes[0]` } as const;
+  const first = { fieldCase: 'camel', path: `${path}.schemes[0]` } as const;
   const read = schemes?.length === 1 ? readParams(AuthenticationScheme, { scheme }, violations, first) : { scheme: '' };
   return { scheme: read.scheme, ...(credentials === undefined ? {} : { credentials }) };
 }
 
-/** A `TaskPushNotificationConfig`. Credentials go in and never come out. */
+/** Encodes a `TaskPushNotificationConfig` without its credentials, which clients can set but not read. */
 export function encodePushConfig({ taskId, id, url, token, authentication }: PushConfig): JsonObject {
   return {
     taskId: taskId ?? '',

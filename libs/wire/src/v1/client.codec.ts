@@ -1,29 +1,29 @@
 import type { A2aClientCodec, UpstreamUpdate } from '../client/client-codec.js';
-import { isObject, memberOf, ObjectReader } from '../validation/object-reader.js';
 import {
   decodeOrThrow,
-  objectAt,
-  objectsIn,
   readArtifactUpdate,
   readCard,
-  readUpstreamMessage,
-  readTask,
+  readObjects,
   readStatusUpdate,
+  readTask,
+  readUpstreamMessage,
   supportedVersionOf,
   type UpstreamFormat,
 } from '../client/upstream-reader.js';
+import { isObject, memberOf, ObjectReader, requiredObject } from '../validation/object-reader.js';
 import { decodePart, encodeMessage } from './message.codec.js';
 import { STATUS_BY_STATE } from './task.codec.js';
 
-const dialect: UpstreamFormat = {
-  spelling: 'either',
+const format: UpstreamFormat = {
+  fieldCase: 'camel-or-snake',
   userRole: 'ROLE_USER',
   agentRole: 'ROLE_AGENT',
   states: STATUS_BY_STATE,
   decodePart,
 };
+const { fieldCase } = format;
 
-/** A client of A2A v1.0. */
+/** The client side of A2A v1.0. */
 export const client: A2aClientCodec = {
   version: '1.0',
   methods: {
@@ -38,40 +38,39 @@ export const client: A2aClientCodec = {
     message: encodeMessage(message, { ...(contextId && { contextId }), ...(taskId && { taskId }) }),
     configuration: { returnImmediately, historyLength: 0 },
   }),
-  // `StreamResponse` (section 4.2.3) and `SendMessageResponse`, of which it has both members.
+  // Decodes `StreamResponse` (section 4.2.3) and `SendMessageResponse`, which has two of its members.
   decodeUpdate: (result) =>
     decodeOrThrow((violations): UpstreamUpdate => {
-      const { source } = objectAt(result, 'result', violations, dialect);
-      const at = (name: string) => memberOf(source, name, dialect.spelling);
-      const [task, message, status, artifact] = ['task', 'message', 'statusUpdate', 'artifactUpdate'].map(at);
-      if (task !== undefined) return { type: 'task', task: readTask(task, 'task', violations, dialect) };
+      const response = requiredObject(result, 'result', violations, fieldCase);
+      const [task, message] = [response.value('task'), response.value('message')];
+      const [status, artifact] = [response.value('statusUpdate'), response.value('artifactUpdate')];
+      if (task !== undefined) return { type: 'task', task: readTask(task, 'task', violations, format) };
       if (status !== undefined) {
-        return readStatusUpdate(objectAt(status, 'statusUpdate', violations, dialect), dialect);
+        return readStatusUpdate(requiredObject(status, 'statusUpdate', violations, fieldCase), format);
       }
       if (artifact !== undefined) {
-        return readArtifactUpdate(objectAt(artifact, 'artifactUpdate', violations, dialect), dialect);
+        return readArtifactUpdate(requiredObject(artifact, 'artifactUpdate', violations, fieldCase), format);
       }
       if (message === undefined) violations.add('result', 'must have task, message, statusUpdate or artifactUpdate');
-      return { type: 'message', message: readUpstreamMessage(message, 'message', violations, dialect) };
+      return { type: 'message', message: readUpstreamMessage(message, 'message', violations, format) };
     }),
-  decodeTask: (result) => decodeOrThrow((violations) => readTask(result, 'task', violations, dialect)),
+  decodeTask: (result) => decodeOrThrow((violations) => readTask(result, 'task', violations, format)),
   decodeTasks: (result) =>
     decodeOrThrow((violations) => {
-      const page = objectAt(result, 'result', violations, dialect);
-      return objectsIn(page, 'tasks').map(({ source, path }) => readTask(source, path, violations, dialect));
+      const page = requiredObject(result, 'result', violations, fieldCase);
+      return readObjects(page, 'tasks').map(({ source, path }) => readTask(source, path, violations, format));
     }),
   decodeCard: (card) =>
-    !isObject(card) || memberOf(card, 'supportedInterfaces', 'either') === undefined
+    !isObject(card) || memberOf(card, 'supportedInterfaces', fieldCase) === undefined
       ? undefined
       : decodeOrThrow((violations) => {
-          const reader = new ObjectReader(card, '', violations, 'either');
-          const interfaces = objectsIn(reader, 'supportedInterfaces').flatMap((entry) => {
+          const reader = new ObjectReader(card, '', violations, fieldCase);
+          const interfaces = readObjects(reader, 'supportedInterfaces').flatMap((entry) => {
             const version = supportedVersionOf(entry.string('protocolVersion') ?? '');
             const tenant = entry.string('tenant');
             const [url = '', binding = ''] = [entry.string('url'), entry.string('protocolBinding')];
-            return version === undefined
-              ? []
-              : [{ url, binding, version, ...(tenant === undefined ? {} : { tenant }) }];
+            if (version === undefined) return [];
+            return [{ url, binding, version, ...(tenant === undefined ? {} : { tenant }) }];
           });
           return readCard(reader, interfaces);
         }),

@@ -6,7 +6,7 @@ import type { RequestError, RequestErrorKind } from '../transport/transport-erro
 interface Row {
   /** JSON-RPC `error.code`. */
   readonly code: number;
-  /** HTTP+JSON status, and its name in `google.rpc.Code`. */
+  /** HTTP status of the HTTP+JSON binding, and its name in `google.rpc.Code`. */
   readonly http: number;
   readonly status: string;
   /** `ErrorInfo.reason`. */
@@ -16,9 +16,9 @@ interface Row {
 const row = (code: number, http: number, status: string, reason: string): Row => ({ code, http, status, reason });
 
 /**
- * How A2A v1.0 says each refusal. The A2A errors are those of its section 5.4, the JSON-RPC ones those of section 9.5. Callers and
- * quotas have no code of A2A's: the spec leaves a custom one to authentication and gives overload as an internal error
- * (section 3.3.2), so the former stand outside the range that JSON-RPC reserves.
+ * The error codes of A2A v1.0. The A2A errors are those of its section 5.4, the JSON-RPC errors those of section 9.5. The spec
+ * defines no code for authentication, so its codes are outside the range that JSON-RPC reserves. Quotas and overload are internal
+ * errors (section 3.3.2).
  */
 const ERRORS: Record<RequestErrorKind, Row> = {
   TaskNotFound: row(-32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'),
@@ -46,12 +46,13 @@ const ERRORS: Record<RequestErrorKind, Row> = {
   Internal: row(-32603, 500, 'INTERNAL', 'INTERNAL'),
 };
 
+/** Encodes an error of the JSON-RPC binding. */
 export function rpcError(error: RequestError): RpcError {
   const { code, reason } = ERRORS[error.kind];
   return { code, message: error.message, data: errorDetails(error, reason) };
 }
 
-/** `google.rpc.Status` in its HTTP/JSON form (A2A v1.0 section 11.6). */
+/** Encodes an error response of the HTTP+JSON binding: `google.rpc.Status` in its JSON form (A2A v1.0 section 11.6). */
 export function httpError(error: RequestError): { status: number; body: JsonObject } {
   const { http, status, reason } = ERRORS[error.kind];
   const details = errorDetails(error, reason);

@@ -4,15 +4,15 @@ import type { AnyMethod, Method } from '../requests.js';
 import { methods } from './methods.js';
 import { encodeUpdate } from './task.codec.js';
 
-/** The bodies are those of JSON-RPC's params and results: both are ProtoJSON of the same messages. */
+/** Returns the method of JSON-RPC, whose params and results are the same ProtoJSON messages. */
 const method = (name: string): AnyMethod => methods.get(name)!;
 
 const listTasks = method('ListTasks') as Method<'listTasks'>;
 
-/** Section 11.5 writes states in queries as `status=working`, and ProtoJSON as `TASK_STATE_WORKING`: both are read. */
+/** Converts `status=working` of a query (section 11.5) to ProtoJSON's `TASK_STATE_WORKING`, which is accepted, too. */
 function withStateName({ status, ...params }: JsonObject): JsonObject {
-  const short = typeof status === 'string' && /^[a-z-]+$/.test(status);
-  if (!short) return status === undefined ? params : { ...params, status };
+  const isShort = typeof status === 'string' && /^[a-z-]+$/.test(status);
+  if (!isShort) return status === undefined ? params : { ...params, status };
   return { ...params, status: `TASK_STATE_${status.replaceAll('-', '_').toUpperCase()}` };
 }
 
@@ -23,7 +23,7 @@ export const http = new HttpBinding(
     'message:stream': { POST: method('SendStreamingMessage') },
     tasks: { GET: { ...listTasks, decode: (params) => listTasks.decode(withStateName(params ?? {})) } },
     'tasks/{id}:cancel': { POST: method('CancelTask') },
-    // The section says POST, the proto GET.
+    // The section specifies POST, the proto GET.
     'tasks/{id}:subscribe': { GET: method('SubscribeToTask'), POST: method('SubscribeToTask') },
     'tasks/{id}': { GET: method('GetTask') },
     'tasks/{taskId}/pushNotificationConfigs': {

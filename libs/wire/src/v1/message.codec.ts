@@ -1,21 +1,30 @@
-import type { ArtifactView, Json, JsonObject, Message, Part, ViewPart } from '@app/domain';
-import { resolvePlaceholder } from '../placeholder.js';
-import { readMessage, encodeOptionalFields, type ReceivedMessage } from '../validation/message-reader.js';
-import { isObject, memberOf, ObjectReader, dropUndefined, type Violations } from '../validation/object-reader.js';
+import type { Json, JsonObject, Message, Part, ViewPart } from '@app/domain';
+import { encodeOptionalFields } from '../task/message-fields.js';
+import { resolvePlaceholder } from '../task/placeholder.js';
+import { readMessage, type ReceivedMessage } from '../validation/message-reader.js';
+import {
+  dropUndefined,
+  isObject,
+  memberOf,
+  ObjectReader,
+  type Violations,
+  withValue,
+} from '../validation/object-reader.js';
 
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
 
-/** Reads `message` of a send (A2A v1.0 section 4.1.4, ProtoJSON). What is wrong goes to `violations`. */
+/** Reads `message` of a send (A2A v1.0 section 4.1.4, ProtoJSON). Errors are added to `violations`. */
 export const decodeMessage = (source: Json | undefined, violations: Violations): ReceivedMessage =>
   readMessage(source, violations, { fieldCase: 'camel-or-snake', userRole: 'ROLE_USER', decodePart });
 
+/** Reads the part `name` of a message or an artifact. Errors are added to the violations of the message. */
 export function decodePart(source: Json, message: ObjectReader, name: string): Part {
   if (!isObject(source)) {
-    message.addViolation(name, 'must be an object');
+    message.addViolation(name, withValue('must be an object', source));
     return {};
   }
   const reader = new ObjectReader(source, message.pathOf(name), message.violations, message.fieldCase);
-  // Only `data` may be null: it is a google.protobuf.Value, of which null is one.
+  // Only `data` can be null: it is a google.protobuf.Value, which has null as a value.
   const present = CONTENT.filter((content) => memberOf(source, content, 'camel', content === 'data') !== undefined);
   if (present.length !== 1) message.addViolation(name, 'must have exactly one of text, raw, url and data');
   return dropUndefined<Part>({
@@ -44,17 +53,13 @@ function decodeContent(content: (typeof CONTENT)[number] | undefined, reader: Ob
   }
 }
 
-const ROLES = { user: 'ROLE_USER', agent: 'ROLE_AGENT' } as const;
+const ROLES: Record<Message['role'], string> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' };
 
-/** `taskId` is left out for a bare reply, which belongs to no task. */
+/** Encodes a message. `taskId` is absent for a direct message response, which belongs to no task. */
 export function encodeMessage(message: Message, ids: { contextId?: string; taskId?: string }): JsonObject {
-  const { messageId, role, parts, ...rest } = message;
-  return { messageId, ...ids, role: ROLES[role], parts: parts.map(encodePart), ...encodeOptionalFields(rest) };
+  const { messageId, role, parts, ...optional } = message;
+  return { messageId, ...ids, role: ROLES[role], parts: parts.map(encodePart), ...encodeOptionalFields(optional) };
 }
 
-export function encodeArtifact({ artifactId, parts, ...rest }: ArtifactView): JsonObject {
-  return { artifactId, parts: parts.map(encodePart), ...encodeOptionalFields(rest) };
-}
-
-/** The domain's part has the wire's shape already. */
-const encodePart = (part: ViewPart): JsonObject => ({ ...resolvePlaceholder(part) });
+/** Encodes a part. The parts of the domain have the shape of v1.0. */
+export const encodePart = (part: ViewPart): JsonObject => ({ ...resolvePlaceholder(part) });

@@ -1,10 +1,10 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
 import { streamHasNoSingleResult } from '../codec.js';
-import { Violations } from '../validation/object-reader.js';
+import { dropUndefined, Violations } from '../validation/object-reader.js';
 import { paramsOf, readParams } from '../validation/params.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
 import { parseTimestamp } from '../validation/timestamp.js';
-import { encodeCard } from './agent-card.js';
+import { encodeCard } from './card/agent-card.js';
 import { readAcceptedOutputModes } from '../validation/accepted-output-modes.js';
 import { decodeMessage } from './message.codec.js';
 import {
@@ -20,11 +20,13 @@ import {
   TenantParams,
 } from './params.js';
 import { decodePushConfig, encodePushConfig, encodePushConfigPage } from './push.codec.js';
-import { encodeSendResult, encodeTask, encodeTaskPage, STATUS_BY_STATE } from './task.codec.js';
+import { encodeTaskPage, STATUS_BY_STATE, taskEncoder } from './task.codec.js';
 
 function decodeSend(params: JsonObject | undefined): SendRequest {
   const violations = new Violations();
-  const { configuration, ...outer } = readParams(SendMessageParams, params, violations, { spelling: 'either' });
+  const { configuration, ...outer } = readParams(SendMessageParams, params, violations, {
+    fieldCase: 'camel-or-snake',
+  });
   const request = {
     ...outer,
     ...decodeMessage(params?.['message'], violations),
@@ -36,29 +38,26 @@ function decodeSend(params: JsonObject | undefined): SendRequest {
 
 function decodeConfiguration(source: JsonObject | undefined, violations: Violations): SendConfiguration {
   if (source === undefined) return { returnImmediately: false };
-  const at = { spelling: 'either', path: 'configuration' } as const;
+  const at = { fieldCase: 'camel-or-snake', path: 'configuration' } as const;
   const read = readParams(SendMessageConfigurationParams, source, violations, at);
-  const modes = readAcceptedOutputModes(read.acceptedOutputModes, violations);
   const push = read.taskPushNotificationConfig;
-  return {
+  return dropUndefined({
     returnImmediately: read.returnImmediately ?? false,
-    ...(modes === undefined ? {} : { acceptedOutputModes: modes }),
-    ...(read.historyLength === undefined ? {} : { historyLength: read.historyLength }),
-    ...(push === undefined
-      ? {}
-      : { pushConfig: decodePushConfig(push, violations, 'configuration.taskPushNotificationConfig') }),
-  };
+    acceptedOutputModes: readAcceptedOutputModes(read.acceptedOutputModes, violations),
+    historyLength: read.historyLength,
+    pushConfig: push && decodePushConfig(push, violations, 'configuration.taskPushNotificationConfig'),
+  });
 }
 
-const taskParams = paramsOf(SubscribeToTaskParams, 'either');
-const getTaskParams = paramsOf(GetTaskParams, 'either');
-const cancelParams = paramsOf(CancelTaskParams, 'either');
-const listParams = paramsOf(ListTasksParams, 'either');
-const pushListParams = paramsOf(ListPushConfigsParams, 'either');
-const pushIdParams = paramsOf(PushConfigIdParams, 'either');
-const tenantParams = paramsOf(TenantParams, 'either');
+const taskParams = paramsOf(SubscribeToTaskParams, 'camel-or-snake');
+const getTaskParams = paramsOf(GetTaskParams, 'camel-or-snake');
+const cancelParams = paramsOf(CancelTaskParams, 'camel-or-snake');
+const listParams = paramsOf(ListTasksParams, 'camel-or-snake');
+const pushListParams = paramsOf(ListPushConfigsParams, 'camel-or-snake');
+const pushIdParams = paramsOf(PushConfigIdParams, 'camel-or-snake');
+const tenantParams = paramsOf(TenantParams, 'camel-or-snake');
 
-/** `id` of a task request is its task. */
+/** Renames the `id` of a task request, which is the id of the task. */
 const withTaskId = <T extends { id: string }>({ id, ...rest }: T) => ({ taskId: id, ...rest });
 
 const configIds = (params: JsonObject | undefined) => {
@@ -73,7 +72,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
     {
       operation: 'sendMessage',
       decode: decodeSend,
-      encode: (view, { configuration }) => encodeSendResult(view, configuration.historyLength),
+      encode: (view, { configuration }) => taskEncoder.sendResponse(view, configuration.historyLength),
     },
   ],
   ['SendStreamingMessage', { operation: 'streamMessage', decode: decodeSend, encode: streamHasNoSingleResult }],
@@ -82,7 +81,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
     {
       operation: 'getTask',
       decode: (params) => withTaskId(getTaskParams(params)),
-      encode: (view, { historyLength }) => encodeTask(view, { historyLength }),
+      encode: (view, { historyLength }) => taskEncoder.task(view, { historyLength }),
     },
   ],
   [
@@ -91,15 +90,14 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
       operation: 'listTasks',
       decode: (params) => {
         const { status, statusTimestampAfter, pageSize, includeArtifacts, ...rest } = listParams(params);
-        const wanted = status === undefined ? undefined : STATUS_BY_STATE.get(status);
-        const after = statusTimestampAfter === undefined ? undefined : parseTimestamp(statusTimestampAfter);
-        return {
+        return dropUndefined({
           ...rest,
           pageSize: pageSize ?? BOUNDS.pageSizeDefault,
           includeArtifacts: includeArtifacts ?? false,
-          ...(wanted === undefined ? {} : { status: wanted }),
-          ...(after === undefined ? {} : { statusTimestampAfter: after }),
-        };
+          // Undefined for TASK_STATE_UNSPECIFIED, which filters nothing.
+          status: status === undefined ? undefined : STATUS_BY_STATE.get(status),
+          statusTimestampAfter: statusTimestampAfter === undefined ? undefined : parseTimestamp(statusTimestampAfter),
+        });
       },
       encode: encodeTaskPage,
     },
@@ -109,7 +107,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
     {
       operation: 'cancelTask',
       decode: (params) => withTaskId(cancelParams(params)),
-      encode: (view) => encodeTask(view),
+      encode: (view) => taskEncoder.task(view),
     },
   ],
   [
@@ -126,7 +124,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
       operation: 'createPushConfig',
       decode: (params) => {
         const violations = new Violations();
-        const { taskId } = readParams(TaskPushConfigsParams, params, violations, { spelling: 'either' });
+        const { taskId } = readParams(TaskPushConfigsParams, params, violations, { fieldCase: 'camel-or-snake' });
         const config = decodePushConfig(params ?? {}, violations, '');
         violations.throwIfAny();
         return { ...config, taskId };
@@ -146,7 +144,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
       encode: encodePushConfigPage,
     },
   ],
-  // The result is google.protobuf.Empty.
+  // google.protobuf.Empty
   ['DeleteTaskPushNotificationConfig', { operation: 'deletePushConfig', decode: configIds, encode: () => ({}) }],
   ['GetExtendedAgentCard', { operation: 'getExtendedCard', decode: tenantParams, encode: encodeCard }],
 ]);

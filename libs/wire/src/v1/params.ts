@@ -1,11 +1,13 @@
 import { BOUNDS, type Json, type JsonObject } from '@app/domain';
-import { IsArray, IsBoolean, IsIn } from 'class-validator';
 import {
+  IsArrayOf,
   IsAuthScheme,
+  IsBoolean,
   IsHeaderText,
   IsHistoryLength,
   IsIntegerBetween,
   IsJsonObject,
+  IsOneOf,
   IsPageToken,
   IsTimestamp,
   IsWebhookUrl,
@@ -13,11 +15,11 @@ import {
   OptionalId,
   Required,
   RequiredId,
-} from '../validation/params.js';
+} from '../validation/param-rules.js';
 import { STATUS_BY_STATE } from './task.codec.js';
 
 /*
- * The request messages of the v1.0 proto, field for field. `tenant` is read so that it can be checked against the caller.
+ * The request messages of the v1.0 proto with the same fields. `tenant` is read so that it can be compared with the caller's tenant.
  */
 
 export class TenantParams {
@@ -30,10 +32,10 @@ export class SendMessageParams extends TenantParams {
 }
 
 export class SendMessageConfigurationParams {
-  @Optional() @IsArray({ message: 'must be an array of media types' }) acceptedOutputModes?: Json[];
+  @Optional() @IsArrayOf('media types') acceptedOutputModes?: Json[];
   @Optional() @IsJsonObject() taskPushNotificationConfig?: JsonObject;
   @IsHistoryLength() historyLength?: number;
-  @Optional() @IsBoolean({ message: 'must be true or false' }) returnImmediately?: boolean;
+  @Optional() @IsBoolean() returnImmediately?: boolean;
 }
 
 export class SubscribeToTaskParams extends TenantParams {
@@ -50,14 +52,12 @@ export class CancelTaskParams extends SubscribeToTaskParams {
 
 export class ListTasksParams extends TenantParams {
   @OptionalId() contextId?: string;
-  @Optional()
-  @IsIn([...STATUS_BY_STATE.keys(), 'TASK_STATE_UNSPECIFIED'], { message: 'must be a TaskState' })
-  status?: string;
+  @Optional() @IsOneOf([...STATUS_BY_STATE.keys(), 'TASK_STATE_UNSPECIFIED']) status?: string;
   @Optional() @IsIntegerBetween(1, BOUNDS.pageSizeMax) pageSize?: number;
   @Optional() @IsPageToken() pageToken?: string;
   @IsHistoryLength() historyLength?: number;
   @Optional() @IsTimestamp() statusTimestampAfter?: string;
-  @Optional() @IsBoolean({ message: 'must be true or false' }) includeArtifacts?: boolean;
+  @Optional() @IsBoolean() includeArtifacts?: boolean;
 }
 
 export class AuthenticationParams {
@@ -65,7 +65,7 @@ export class AuthenticationParams {
   @Optional() @IsHeaderText(8192) credentials?: string;
 }
 
-/** Inside a send, where the task is not known yet. */
+/** The configuration inside a send, where the task id is not known yet. */
 export class PushConfigParams extends TenantParams {
   @OptionalId() id?: string;
   @OptionalId() taskId?: string;
@@ -79,7 +79,7 @@ export class TaskPushConfigsParams extends TenantParams {
 }
 
 export class ListPushConfigsParams extends TaskPushConfigsParams {
-  /** Not `optional` in the proto, so that 0 means that it was not given. */
+  /** 0 means absent, because the field is not `optional` in the proto. */
   @Optional() @IsIntegerBetween(0, BOUNDS.pageSizeMax) pageSize?: number;
   @Optional() @IsPageToken() pageToken?: string;
 }

@@ -4,16 +4,19 @@ import { readParams } from '../validation/params.js';
 import type { PushConfig, PushConfigPage } from '../requests.js';
 import { AuthenticationParams, PushConfigParams } from './params.js';
 
-/** A `TaskPushNotificationConfig` (A2A v1.0 section 4.3.1) below `path`, with the tenant that it may name. */
+/** Reads a `TaskPushNotificationConfig` (A2A v1.0 section 4.3.1) at `path`, with the tenant that it can name. */
 export function decodePushConfig(source: Json, violations: Violations, path: string): PushConfig & { tenant?: string } {
-  const { authentication, ...config } = readParams(PushConfigParams, source, violations, { spelling: 'either', path });
+  const { authentication, ...config } = readParams(PushConfigParams, source, violations, {
+    fieldCase: 'camel-or-snake',
+    path,
+  });
   if (authentication === undefined) return { ...config };
   const at = path === '' ? 'authentication' : `${path}.authentication`;
-  const read = readParams(AuthenticationParams, authentication, violations, { spelling: 'either', path: at });
+  const read = readParams(AuthenticationParams, authentication, violations, { fieldCase: 'camel-or-snake', path: at });
   return { ...config, authentication: { ...read } };
 }
 
-/** Credentials go in and never come out. */
+/** Encodes a configuration without its credentials, which clients can set but not read. */
 export function encodePushConfig({ authentication, ...config }: PushConfig): JsonObject {
   return { ...config, ...(authentication === undefined ? {} : { authentication: { scheme: authentication.scheme } }) };
 }

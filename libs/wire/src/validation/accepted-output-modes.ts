@@ -1,13 +1,18 @@
 import type { Json } from '@app/domain';
-import type { Violations } from './object-reader.js';
+import { type Violations, withValue } from './object-reader.js';
 
-/** `configuration.acceptedOutputModes`: media types, as the client wrote them; an empty list accepts everything and is absent. */
+const MAX_MEDIA_TYPE_LENGTH = 256;
+
+/**
+ * Reads `configuration.acceptedOutputModes`: media types as the client wrote them. An empty list accepts every type and counts as
+ * absent.
+ */
 export function readAcceptedOutputModes(modes: Json[] | undefined, violations: Violations): string[] | undefined {
-  // Not a list at all: its params class has said so.
+  // The params class has already added a violation for a value that is not an array.
   if (!Array.isArray(modes)) return undefined;
-  modes.forEach((mode, at) => {
-    if (typeof mode === 'string' && mode !== '' && mode.length <= 256) return;
-    violations.add(`configuration.acceptedOutputModes[${at}]`, 'must be a media type');
+  modes.forEach((mode, index) => {
+    if (typeof mode === 'string' && mode !== '' && mode.length <= MAX_MEDIA_TYPE_LENGTH) return;
+    violations.add(`configuration.acceptedOutputModes[${index}]`, withValue('must be a media type', mode));
   });
   return modes.length === 0 ? undefined : (modes as string[]);
 }

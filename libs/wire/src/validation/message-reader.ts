@@ -1,51 +1,49 @@
-import type { Json, JsonObject, Message, Part } from '@app/domain';
-import { isObject, ObjectReader, uriProblem, dropUndefined, type FieldCase, type Violations } from './object-reader.js';
+import type { Json, Message, Part } from '@app/domain';
+import {
+  dropUndefined,
+  type FieldCase,
+  type ObjectReader,
+  requiredObject,
+  uriProblem,
+  type Violations,
+  withValue,
+} from './object-reader.js';
 
-/** A client's message with the ids that the wire keeps inside it and the domain beside it. */
+/** A message with its ids. A wire has the ids inside the message, the domain beside it. */
 export interface ReceivedMessage {
   readonly message: Message;
   readonly taskId?: string;
   readonly contextId?: string;
 }
 
-/** What differs between the versions: the words for the roles, and the parts. */
+/** The differences between the versions in a message: the names of the roles, and the parts. */
 export interface MessageFormat {
-  readonly spelling: FieldCase;
+  readonly fieldCase: FieldCase;
   readonly userRole: string;
-  /** Absent where agents do not speak: in what a client sends. */
+  /** Absent for the messages that clients send, which only have the user role. */
   readonly agentRole?: string;
-  /** Where the parts are, `parts` if nothing else is said. */
+  /** Name of the field with the parts; `parts` if absent. */
   readonly partsName?: string;
   decodePart(source: Json, message: ObjectReader, name: string): Part;
 }
 
-/** Reads a message; around its parts, both versions have the same fields. What is wrong goes to `violations`. */
+/** Reads a message, whose fields except the parts are the same in both versions. Errors are added to `violations`. */
 export function readMessage(
   source: Json | undefined,
   violations: Violations,
-  dialect: MessageFormat,
+  format: MessageFormat,
   path = 'message',
 ): ReceivedMessage {
-  if (!isObject(source)) {
-    violations.add(path, source === undefined || source === null ? 'is required' : 'must be an object');
-    return { message: { messageId: '', role: 'user', parts: [] } };
-  }
-  const reader = new ObjectReader(source, path, violations, dialect.spelling);
+  const reader = requiredObject(source, path, violations, format.fieldCase);
   const messageId = reader.requiredId('messageId');
-  const role = reader.value('role');
-  if (role === undefined || role === '') reader.addViolation('role', 'is required');
-  else if (dialect.agentRole === undefined) {
-    if (role !== dialect.userRole) reader.addViolation('role', `must be ${dialect.userRole} in a message to an agent`);
-  } else if (role !== dialect.userRole && role !== dialect.agentRole) {
-    reader.addViolation('role', `must be ${dialect.userRole} or ${dialect.agentRole}`);
-  }
+  const role = readRole(reader, format);
   const taskId = reader.id('taskId');
   const contextId = reader.id('contextId');
   return {
     message: dropUndefined({
       messageId,
-      role: role === dialect.agentRole && role !== undefined ? 'agent' : 'user',
-      parts: readParts(reader, dialect),
+      role,
+      parts: readParts(reader, format),
       metadata: reader.object('metadata'),
       extensions: reader.strings('extensions', uriProblem),
       referenceTaskIds: reader.strings('referenceTaskIds'),
@@ -55,37 +53,29 @@ export function readMessage(
   };
 }
 
-export function readParts(message: ObjectReader, dialect: MessageFormat): Part[] {
-  const { partsName = 'parts' } = dialect;
+function readRole(message: ObjectReader, { userRole, agentRole }: MessageFormat): Message['role'] {
+  const role = message.value('role');
+  if (role === undefined || role === '') message.addViolation('role', 'is required');
+  else if (role !== userRole && (agentRole === undefined || role !== agentRole)) {
+    const expected = agentRole === undefined ? `${userRole} in a message to an agent` : `${userRole} or ${agentRole}`;
+    message.addViolation('role', withValue(`must be ${expected}`, role));
+  }
+  return role !== undefined && role === agentRole ? 'agent' : 'user';
+}
+
+/** Reads the parts of a message or an artifact, which must have at least one. */
+export function readParts(
+  message: ObjectReader,
+  { partsName = 'parts', decodePart }: Pick<MessageFormat, 'partsName' | 'decodePart'>,
+): Part[] {
   const parts = message.value(partsName);
   if (parts === undefined || (Array.isArray(parts) && parts.length === 0)) {
     message.addViolation(partsName, 'at least one part is required');
     return [];
   }
   if (!Array.isArray(parts)) {
-    message.addViolation(partsName, 'must be an array');
+    message.addViolation(partsName, withValue('must be an array', parts));
     return [];
   }
-  return parts.map((part, at) => dialect.decodePart(part, message, `${partsName}[${at}]`));
+  return parts.map((part, index) => decodePart(part, message, `${partsName}[${index}]`));
 }
-
-/** The fields of messages and artifacts that both versions write alike; what is empty is left out. */
-export const encodeOptionalFields = ({
-  name,
-  description,
-  metadata,
-  extensions,
-  referenceTaskIds,
-}: {
-  name?: string;
-  description?: string;
-  metadata?: JsonObject;
-  extensions?: string[];
-  referenceTaskIds?: string[];
-}): JsonObject => ({
-  ...(name ? { name } : {}),
-  ...(description ? { description } : {}),
-  ...(metadata === undefined ? {} : { metadata }),
-  ...(extensions?.length ? { extensions } : {}),
-  ...(referenceTaskIds?.length ? { referenceTaskIds } : {}),
-});

@@ -1,43 +1,55 @@
-import { BOUNDS, DomainError, type FieldViolation, type Json, type JsonObject } from '@app/domain';
+import { BOUNDS, type FieldViolation, invalidParameters, type Json, type JsonObject } from '@app/domain';
 
-/** More would help nobody, and an answer must not grow with the request. */
+/** Bounds the size of the response, which must not grow with the request. */
 const MAX_VIOLATIONS = 20;
 
-/** What is wrong with one request, collected so that one answer names all of it. */
+/** Collects the violations of one request, so that one response names all of them. */
 export class Violations {
   private readonly found: FieldViolation[] = [];
 
   add(field: string, description: string): void {
-    // The first complaint about a field says enough.
+    // Later violations of the same field usually follow from the first.
     if (this.found.length >= MAX_VIOLATIONS || this.found.some((known) => known.field === field)) return;
     this.found.push({ field, description });
   }
 
-  /** Throws InvalidParameters when anything was added. */
+  /** Throws InvalidParameters if there is a violation. */
   throwIfAny(): void {
-    if (this.found.length === 0) return;
-    const said = this.found.map(({ field, description }) => `${field}: ${description}`).join('; ');
-    throw new DomainError('InvalidParameters', `invalid parameters: ${said}`, { violations: this.found });
+    if (this.found.length > 0) throw invalidParameters(...this.found);
   }
 }
 
-/** Which spellings of a field name are read: `lowerCamel` alone, or the proto's `snake_case` too (ProtoJSON). */
-export type FieldCase = 'camel' | 'either';
+/** Accepted spellings of field names: only `lowerCamel`, or also the proto's `snake_case` (ProtoJSON). */
+export type FieldCase = 'camel' | 'camel-or-snake';
 
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-/** Why a string is no id, or undefined when it is one: printable and bounded. */
+const SHOWN_CHARACTERS = 40;
+
+/** Appends the received value to the description of a violation: `must be a string, not 7`. */
+export const withValue = (description: string, value: unknown): string => `${description}, not ${shownValue(value)}`;
+
+function shownValue(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value !== 'string') return String(value);
+  return JSON.stringify(value.length <= SHOWN_CHARACTERS ? value : `${value.slice(0, SHOWN_CHARACTERS)}…`);
+}
+
+/** Returns why a string is not an id, or undefined if it is one. An id is printable and bounded. */
 export function idProblem(value: string): string | undefined {
-  if (value.length > BOUNDS.idLength) return `must have at most ${BOUNDS.idLength} characters`;
+  if (value.length > BOUNDS.idLength) return `must have at most ${BOUNDS.idLength} characters, not ${value.length}`;
   return PRINTABLE.test(value) ? undefined : 'must consist of printable characters';
 }
 
-/** An extension is named by a URI. */
-export const uriProblem = (value: string): string | undefined =>
-  value.length <= 2048 ? undefined : 'must have at most 2048 characters';
+const MAX_URI_LENGTH = 2048;
 
-/** Takes the members that are undefined out, in place: content is stored, compared and hashed as it stands. */
+/** Returns why a string is not the URI of an extension, or undefined if it is one. */
+export const uriProblem = (value: string): string | undefined =>
+  value.length <= MAX_URI_LENGTH ? undefined : `must have at most ${MAX_URI_LENGTH} characters, not ${value.length}`;
+
+/** Deletes undefined members in place, because content is stored, compared and hashed as it is. */
 export function dropUndefined<T extends object>(value: T): T {
   for (const key of Object.keys(value) as (keyof T)[]) if (value[key] === undefined) delete value[key];
   return value;
@@ -53,10 +65,10 @@ function toSnakeCase(name: string): string {
   return snake;
 }
 
-/** The member `name` of `source` in the spellings allowed: own members only, null as absent unless `keepNull`. */
-export function memberOf(source: JsonObject, name: string, spelling: FieldCase, keepNull = false): Json | undefined {
+/** Returns the own member `name` of `source` in an accepted spelling. Null counts as absent unless `keepNull` is set. */
+export function memberOf(source: JsonObject, name: string, fieldCase: FieldCase, keepNull = false): Json | undefined {
   let value: Json | undefined = Object.hasOwn(source, name) ? source[name] : undefined;
-  if (value === undefined && spelling === 'either') {
+  if (value === undefined && fieldCase === 'camel-or-snake') {
     const snake = toSnakeCase(name);
     if (snake !== name && Object.hasOwn(source, snake)) value = source[snake];
   }
@@ -67,9 +79,8 @@ export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Reads one JSON object of a request. Absent and null are the same, and so are absent and empty for strings and lists (proto3), so
- * that every client's way of leaving something out gives the same content. What is wrong goes to the violations, and the reader
- * goes on with undefined.
+ * Reads one JSON object of a request. Null counts as absent, and so do empty strings and lists (proto3), so that each client's
+ * way to omit a field gives the same content. The reader adds violations instead of throwing, and then returns undefined.
  */
 export class ObjectReader {
   constructor(
@@ -79,6 +90,7 @@ export class ObjectReader {
     readonly fieldCase: FieldCase,
   ) {}
 
+  /** Returns the path of a member from the root of the request, such as `message.parts[0]`. */
   pathOf(name: string): string {
     return this.path === '' ? name : `${this.path}.${name}`;
   }
@@ -88,58 +100,74 @@ export class ObjectReader {
     return undefined;
   }
 
-  /** The member as it is; null counts as absent. */
+  /** Returns the member unchecked. Null counts as absent. */
   value(name: string): Json | undefined {
     return memberOf(this.source, name, this.fieldCase);
   }
 
-  /** A string; an empty one is absent unless `empty` keeps it. */
+  /** Reads a string. An empty one counts as absent unless `empty` is `kept`. */
   string(name: string, empty: 'absent' | 'kept' = 'absent'): string | undefined {
     const value = this.value(name);
     if (value === undefined || (value === '' && empty === 'absent')) return undefined;
-    return typeof value === 'string' ? value : this.addViolation(name, 'must be a string');
+    return typeof value === 'string' ? value : this.addViolation(name, withValue('must be a string', value));
   }
 
-  /** An id: a bounded, printable string. */
+  /** Reads an id: a bounded, printable string. */
   id(name: string): string | undefined {
     const value = this.string(name);
     const problem = value === undefined ? undefined : idProblem(value);
     return problem === undefined ? value : this.addViolation(name, problem);
   }
 
+  /** Reads an id, and adds a violation if it is absent. */
   requiredId(name: string): string {
     const value = this.value(name);
     if (value === undefined || value === '') this.addViolation(name, 'is required');
     return this.id(name) ?? '';
   }
 
-  /** An object of anything, such as metadata; an empty one is absent. */
+  /** Reads an object with any members, such as metadata. An empty one counts as absent. */
   object(name: string): JsonObject | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
-    if (!isObject(value)) return this.addViolation(name, 'must be an object');
+    if (!isObject(value)) return this.addViolation(name, withValue('must be an object', value));
     return Object.keys(value).length === 0 ? undefined : value;
   }
 
-  /** A list of non-empty strings; an empty list is absent. */
+  /** Reads a list of non-empty strings. An empty list counts as absent. */
   strings(name: string, problem: (value: string) => string | undefined = idProblem): string[] | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
-    if (!Array.isArray(value)) return this.addViolation(name, 'must be an array of strings');
-    const strings = value.map((item, at) => {
-      const why = typeof item !== 'string' || item === '' ? 'must be a non-empty string' : problem(item);
-      if (why !== undefined) this.addViolation(`${name}[${at}]`, why);
+    if (!Array.isArray(value)) return this.addViolation(name, withValue('must be an array of strings', value));
+    const strings = value.map((item, index) => {
+      const isText = typeof item === 'string' && item !== '';
+      const description = isText ? problem(item) : withValue('must be a non-empty string', item);
+      if (description !== undefined) this.addViolation(`${name}[${index}]`, description);
       return item as string;
     });
     return strings.length === 0 ? undefined : strings;
   }
 
-  /** Base64 in either alphabet, padded or not, as the standard alphabet with padding. */
+  /** Reads base64 in either alphabet, padded or not, and returns it in the standard alphabet with padding. */
   base64(name: string): string | undefined {
     const value = this.string(name, 'kept');
     if (value === undefined) return undefined;
-    if (!BASE64.test(value) || value.replace(/=+$/, '').length % 4 === 1)
-      return this.addViolation(name, 'must be base64');
+    const isBase64 = BASE64.test(value) && value.replace(/=+$/, '').length % 4 !== 1;
+    if (!isBase64) return this.addViolation(name, 'must be base64');
     return Buffer.from(value, 'base64').toString('base64');
   }
+}
+
+/** Returns a reader of a required object. If it is not an object, adds a violation and returns a reader without members. */
+export function requiredObject(
+  source: Json | undefined,
+  path: string,
+  violations: Violations,
+  fieldCase: FieldCase,
+): ObjectReader {
+  if (isObject(source)) return new ObjectReader(source, path, violations, fieldCase);
+  const isAbsent = source === undefined || source === null;
+  violations.add(path, isAbsent ? 'is required' : withValue('must be an object', source));
+  // The violations of members that cannot exist are dropped.
+  return new ObjectReader({}, path, new Violations(), fieldCase);
 }

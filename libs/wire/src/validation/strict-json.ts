@@ -1,76 +1,63 @@
 import { BOUNDS, invalidField, type Json } from '@app/domain';
 import { TransportError } from '../transport/transport-error.js';
 
-/** Limits of one JSON document. `keys` counts object members and array elements alike; `stringBytes` is UTF-8 and holds for each string. */
-export interface JsonBounds {
-  readonly depth: number;
-  readonly keys: number;
-  readonly stringBytes: number;
-}
-
-const DEFAULT_BOUNDS: JsonBounds = {
-  depth: BOUNDS.jsonDepth,
-  keys: BOUNDS.jsonKeys,
-  stringBytes: BOUNDS.jsonStringBytes,
-};
-
 /**
- * A request body as JSON, with nothing decided yet: bytes that are not UTF-8 or not JSON (RFC 8259) are a ParseError.
- * A byte order mark is passed over, as RFC 8259 section 8.1 allows. Keys such as `__proto__` become plain members.
+ * Parses a request body without checking its bounds. A byte order mark is ignored, as RFC 8259 section 8.1 allows. Keys such as
+ * `__proto__` become own members. Errors: ParseError for bytes that are not UTF-8 or not JSON (RFC 8259).
  */
 export function parseJson(bytes: Uint8Array): Json {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new TransportError('ParseError', 'the body is not valid UTF-8', {});
+    throw new TransportError('ParseError', 'the body is not valid UTF-8; encode the JSON in UTF-8', {});
   }
   try {
     return JSON.parse(text) as Json;
   } catch {
-    throw new TransportError('ParseError', 'the body is not valid JSON', {});
+    throw new TransportError('ParseError', 'the body is not valid JSON; check its syntax (RFC 8259)', {});
   }
 }
 
 /**
- * Refuses JSON that is too deep, too large, or that Postgres or another JSON implementation could not hold: NUL, lone
- * surrogates (RFC 7493 section 2.1) and numbers beyond a double. Throws InvalidParameters with the path inside `value`, such as
- * `message.parts[0].text`, and the bound.
+ * Checks the bounds of a JSON value, and rejects what Postgres or another JSON implementation cannot represent: NUL, lone
+ * surrogates (RFC 7493 section 2.1) and numbers beyond a double. Errors: InvalidParameters, with the path inside `value`, such
+ * as `message.parts[0].text`.
  */
-export function checkJson(value: Json, bounds: JsonBounds = DEFAULT_BOUNDS): void {
-  new JsonCheck(bounds).value(value, 0);
+export function checkJson(value: Json): void {
+  new JsonCheck().value(value, 0);
 }
 
-/** `parseJson` and `checkJson` in one, for bodies that have no envelope. */
-export function parseAndCheckJson(bytes: Uint8Array, bounds: JsonBounds = DEFAULT_BOUNDS): Json {
+/** Parses and checks a request body that has no envelope. Errors: ParseError, InvalidParameters. */
+export function parseAndCheckJson(bytes: Uint8Array): Json {
   const value = parseJson(bytes);
-  checkJson(value, bounds);
+  checkJson(value);
   return value;
 }
 
+const MAX_STEPS = 12;
 const LONE_SURROGATES = /\p{Surrogate}/gu;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Postgres holds no NUL in text, and UTF-8 no half of a surrogate pair. */
+/** Returns whether Postgres can store the text: it has no NUL, and UTF-8 can encode it. */
 export const isStorableText = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text);
 
 class JsonCheck {
-  private keys = 0;
+  /** Object members and array elements so far. */
+  private members = 0;
   private readonly path: (string | number)[] = [];
-
-  constructor(private readonly bounds: JsonBounds) {}
 
   value(value: Json, depth: number): void {
     if (typeof value === 'string') return this.string(value);
     if (typeof value === 'number') {
-      if (!Number.isFinite(value)) this.refuse('the number is too large');
+      if (!Number.isFinite(value)) this.reject('must be a number that fits into a double');
       return;
     }
     if (value === null || typeof value === 'boolean') return;
-    if (depth >= this.bounds.depth) this.refuse(`JSON may be nested at most ${this.bounds.depth} levels deep`);
+    if (depth >= BOUNDS.jsonDepth) this.reject(`must be nested at most ${BOUNDS.jsonDepth} levels deep`);
     if (Array.isArray(value)) {
       this.count(value.length);
-      for (let at = 0; at < value.length; at++) this.member(at, value[at]!, depth);
+      for (let index = 0; index < value.length; index++) this.member(index, value[index]!, depth);
       return;
     }
     const keys = Object.keys(value);
@@ -87,29 +74,32 @@ class JsonCheck {
     this.path.pop();
   }
 
-  private count(more: number): void {
-    this.keys += more;
-    if (this.keys > this.bounds.keys) this.refuse(`JSON may have at most ${this.bounds.keys} members and elements`);
+  private count(members: number): void {
+    this.members += members;
+    if (this.members > BOUNDS.jsonKeys) {
+      this.reject(`the JSON document must have at most ${BOUNDS.jsonKeys} members and elements`);
+    }
   }
 
   private string(text: string): void {
-    const { stringBytes } = this.bounds;
-    // No UTF-16 unit takes more than three bytes, so most strings need no second look.
-    if (text.length * 3 > stringBytes && Buffer.byteLength(text) > stringBytes) {
-      this.refuse(`a string may have at most ${stringBytes} bytes`);
+    const limit = BOUNDS.jsonStringBytes;
+    // A UTF-16 unit takes at most three bytes, so the bytes of most strings need not be counted.
+    if (text.length * 3 > limit && Buffer.byteLength(text) > limit) {
+      this.reject(`must be a string of at most ${limit} bytes in UTF-8`);
     }
-    if (!isStorableText(text)) this.refuse('a string must not contain NUL or a lone surrogate');
+    if (!isStorableText(text)) this.reject('must not contain NUL or a lone surrogate');
   }
 
-  private refuse(why: string): never {
-    throw invalidField(fieldPath(this.path), why);
+  private reject(description: string): never {
+    throw invalidField(fieldPath(this.path), description);
   }
 }
 
-/** `['message', 'parts', 0]` as `message.parts[0]`; long or unprintable keys are cut, so that an error stays readable. */
+/** Writes `['message', 'parts', 0]` as `message.parts[0]`. Long paths and keys are cut and unprintable keys are escaped. */
 function fieldPath(path: readonly (string | number)[]): string {
-  const names = path.slice(0, 12).map((step) => (typeof step === 'number' ? `[${step}]` : `.${printableKey(step)}`));
-  return `${names.join('')}${path.length > 12 ? '…' : ''}`.replace(/^\./, '') || '(body)';
+  const steps = path.slice(0, MAX_STEPS);
+  const names = steps.map((step) => (typeof step === 'number' ? `[${step}]` : `.${printableKey(step)}`));
+  return `${names.join('')}${path.length > MAX_STEPS ? '…' : ''}`.replace(/^\./, '') || '(body)';
 }
 
 const printableKey = (key: string): string =>

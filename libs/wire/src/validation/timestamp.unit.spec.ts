@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseTimestamp } from './timestamp.js';
 
-describe('timestamps', () => {
+describe('parseTimestamp', () => {
   // [A2A-JSON-2]
-  it('reads back every time that toISOString writes', () => {
+  it('returns every time that toISOString writes unchanged', () => {
     const times = fc.date({
       min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9999-12-31T23:59:59Z'),
@@ -19,12 +19,12 @@ describe('timestamps', () => {
     ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
     ['2025-10-28T10:30:00+02:00', '2025-10-28T08:30:00.000Z'],
     ['2025-01-01T00:00:00-00:30', '2025-01-01T00:30:00.000Z'],
-  ])('reads %s', (text, time) => {
+  ])('parses %s as %s', (text, time) => {
     expect(parseTimestamp(text)).toBe(time);
   });
 
-  // F26: an inclusive filter below a millisecond must not let the millisecond before it in.
-  it('rounds digits below a millisecond up', () => {
+  // F26: an inclusive filter with a fraction of a millisecond must not include the millisecond before it.
+  it('rounds a fraction of a millisecond up', () => {
     expect(parseTimestamp('2025-10-28T10:30:00.123000000Z')).toBe('2025-10-28T10:30:00.123Z');
     expect(parseTimestamp('2025-10-28T10:30:00.123000001Z')).toBe('2025-10-28T10:30:00.124Z');
     expect(parseTimestamp('2025-12-31T23:59:59.9999Z')).toBe('2026-01-01T00:00:00.000Z');
@@ -50,7 +50,7 @@ describe('timestamps', () => {
     '10000-01-01T00:00:00Z',
     '1761647400',
     '',
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 });

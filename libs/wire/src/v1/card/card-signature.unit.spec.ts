@@ -4,7 +4,8 @@ import { type AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk';
 import canonicalize from 'canonicalize';
 import { flattenedVerify } from 'jose';
 import type { JsonObject } from '@app/domain';
-import { type CardDescription, cardInterfaces } from '../card-description.js';
+import type { CardDescription } from '../../card-description.js';
+import { cardInterfaces } from '../../protocols.js';
 import { encodeCard } from './agent-card.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -24,21 +25,21 @@ const description: CardDescription = {
 
 type Signature = { readonly protected: string; readonly signature: string };
 
-/** Whether one of the signatures is of this payload. */
+/** Returns whether one of the signatures is valid for this payload. */
 async function isSigned(payload: string, signatures: readonly Signature[]): Promise<boolean> {
   const encoded = Buffer.from(payload).toString('base64url');
   const checks = signatures.map((signature) => flattenedVerify({ ...signature, payload: encoded }, publicKey));
   return (await Promise.allSettled(checks)).some(({ status }) => status === 'fulfilled');
 }
 
-describe('the signatures of a card', () => {
+describe('The signatures of a card', () => {
   const { signatures, ...unsigned } = encodeCard(description);
 
-  it('are of its canonical form without them, as the spec has it', async () => {
+  it('are valid for the canonical form of the card without signatures, as the spec requires', async () => {
     expect(await isSigned(canonicalize(unsigned)!, signatures as unknown as Signature[])).toBe(true);
   });
 
-  it('are good for the official client, which drops empty values first', async () => {
+  it('are valid for the official client, which drops empty values before it verifies', async () => {
     const verify = verifyAgentCardSignature(async (keyId, keysUrl) => {
       expect([keyId, keysUrl]).toEqual(['key-1', 'https://acta.example.com/.well-known/jwks.json']);
       return publicKey;
@@ -46,12 +47,12 @@ describe('the signatures of a card', () => {
     await expect(verify(encodeCard(description) as unknown as AgentCard)).resolves.toBeUndefined();
   });
 
-  it('are of no other card', async () => {
+  it('are invalid for a different card', async () => {
     const altered = canonicalize({ ...unsigned, name: 'Acta!' } as JsonObject)!;
     expect(await isSigned(altered, signatures as unknown as Signature[])).toBe(false);
   });
 
-  it('are absent from a card that nobody signs', () => {
+  it('are absent from a card without a signer', () => {
     const { signer: _, ...rest } = description;
     expect(encodeCard(rest)).not.toHaveProperty('signatures');
   });

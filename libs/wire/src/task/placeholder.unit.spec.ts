@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Placeholder, TaskState, TaskView, ViewPart } from '@app/domain';
-import { native, rest, v03, v1 } from './index.js';
+import type { TaskState, TaskView, ViewPart } from '@app/domain';
+import { native, PROTOCOLS, rest } from '../index.js';
 
-const placeholder = (changes: Partial<Placeholder> = {}): ViewPart => ({
+const [v1, v03] = [PROTOCOLS['1.0'].codec, PROTOCOLS['0.3'].codec];
+
+const placeholder = (changes: Partial<ViewPart['placeholder']> = {}): ViewPart => ({
   placeholder: { reason: 'too-large', taskId: 'task 1', ...changes },
 });
 
@@ -44,9 +46,9 @@ const parts = { reason: 'too-large', path: '/api/tasks/task%201/deliveries/a%2Fb
 /** The JSON that a client receives. */
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-describe('a placeholder of a view', () => {
-  it('is a data part with reason, path and number of parts in A2A 1.0', () => {
-    expect(json(v1.codec.encodeUpdate({ type: 'task', view }))).toMatchObject({
+describe('A placeholder of a view', () => {
+  it('is encoded as a data part with reason, path and number of parts in A2A 1.0', () => {
+    expect(json(v1.encodeUpdate({ type: 'task', view }))).toMatchObject({
       task: {
         status: { message: { parts: [{ data: tooLarge, metadata }] } },
         history: [{ parts: [{ data: erased, metadata }] }],
@@ -55,13 +57,13 @@ describe('a placeholder of a view', () => {
     });
   });
 
-  it('is the same data part in both bindings of A2A 0.3', () => {
-    expect(json(v03.codec.encodeUpdate({ type: 'task', view }))).toMatchObject({
+  it('is encoded as the same data part in both bindings of A2A 0.3', () => {
+    expect(json(v03.encodeUpdate({ type: 'task', view }))).toMatchObject({
       status: { message: { parts: [{ kind: 'data', data: tooLarge, metadata }] } },
       history: [{ parts: [{ kind: 'data', data: erased, metadata }] }],
       artifacts: [{ parts: [{ kind: 'text' }, { kind: 'data', data: parts, metadata }] }],
     });
-    expect(json(v03.codec.http.encodeUpdate({ type: 'task', view }))).toMatchObject({
+    expect(json(v03.http.encodeUpdate({ type: 'task', view }))).toMatchObject({
       task: {
         status: { message: { content: [{ data: { data: tooLarge }, metadata }] } },
         history: [{ content: [{ data: { data: erased }, metadata }] }],
@@ -70,11 +72,11 @@ describe('a placeholder of a view', () => {
     });
   });
 
-  it('is its data alone in the simple REST', () => {
+  it('is encoded as the data without a part in the simple REST', () => {
     expect(json(rest.encodeTask(view))).toMatchObject({ input: erased, output: ['x', parts] });
   });
 
-  it('is the same data part in the native API and in the claim of a worker', () => {
+  it('is encoded as the same data part in the native API and in the claim of a worker', () => {
     expect(json(native.encodeTask(view))).toMatchObject({
       statusMessage: { parts: [{ data: tooLarge, metadata }] },
       history: [{ parts: [{ data: erased, metadata }] }],

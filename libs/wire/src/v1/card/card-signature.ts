@@ -1,14 +1,14 @@
 import { sign } from 'node:crypto';
 import type { Json, JsonObject } from '@app/domain';
 import canonicalize from 'canonicalize';
-import type { CardSigner } from '../card-description.js';
+import type { CardSigner } from '../../card-description.js';
 
 /**
- * The `signatures` of an encoded card (A2A v1.0 section 8.4): JWS over its canonical form (RFC 8785) without them. There may be
- * two, of which a client needs one: the spec keeps required members that are empty, while the official SDKs drop every
- * empty value before they verify.
+ * Returns the `signatures` of an encoded card (A2A v1.0 section 8.4): JWS over the canonical form (RFC 8785) of the card without
+ * them. There can be two, and a client needs one of them: the spec keeps required members that are empty, but the official SDKs
+ * drop every empty value before they verify.
  */
-export function signaturesOf(card: JsonObject, { privateKey, keyId, keysUrl }: CardSigner): JsonObject[] {
+export function signCard(card: JsonObject, { privateKey, keyId, keysUrl }: CardSigner): JsonObject[] {
   const header = { alg: 'EdDSA', typ: 'JOSE', kid: keyId, jku: keysUrl };
   const forms = new Set([canonical(withoutEmpty(card) ?? {}), canonical(card)]);
   return [...forms].map((payload) => {

@@ -1,6 +1,7 @@
 import { BOUNDS, type Json, type JsonObject } from '@app/domain';
-import { IsArray, IsBoolean } from 'class-validator';
 import {
+  IsArrayOf,
+  IsBoolean,
   IsHistoryLength,
   IsIntegerBetween,
   IsJsonObject,
@@ -9,10 +10,10 @@ import {
   OptionalId,
   Required,
   RequiredId,
-} from '../validation/params.js';
+} from '../../validation/param-rules.js';
 
 /*
- * The request messages of the v0.3 proto, with the resource names `tasks/{id}` of its paths taken apart.
+ * The request messages of the v0.3 proto. The ids replace the resource names `tasks/{id}` of its paths.
  */
 
 export class SendMessageRequestBody {
@@ -21,10 +22,10 @@ export class SendMessageRequestBody {
 }
 
 export class SendMessageConfigurationBody {
-  @Optional() @IsArray({ message: 'must be an array of media types' }) acceptedOutputModes?: Json[];
+  @Optional() @IsArrayOf('media types') acceptedOutputModes?: Json[];
   @Optional() @IsJsonObject() pushNotification?: JsonObject;
   @IsHistoryLength() historyLength?: number;
-  @Optional() @IsBoolean({ message: 'must be true or false' }) blocking?: boolean;
+  @Optional() @IsBoolean() blocking?: boolean;
 }
 
 export class TaskPath {
@@ -48,7 +49,7 @@ export class ListConfigsQuery extends TaskConfigsPath {
   @Optional() @IsPageToken() pageToken?: string;
 }
 
-/** The binding's body is the `config` of the request; the Python SDK sends the whole request. */
+/** The body is the `config` of the request according to the binding, but the Python SDK sends the whole request. */
 export class CreateConfigBody extends TaskConfigsPath {
   @OptionalId() configId?: string;
   @Optional() @IsJsonObject() config?: JsonObject;

@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { TaskFold, type Json, type Message, type RecordedEvent, type TaskEvent } from '@app/domain';
-import { updatesOf, v03, v1, type StreamUpdate } from './index.js';
+import { PROTOCOLS } from '../protocols.js';
+import { type StreamUpdate, updatesOf } from './stream-update.js';
 
-const said = (text: string): Message => ({ messageId: `m-${text}`, role: 'agent', parts: [{ text }] });
+const [v1, v03] = [PROTOCOLS['1.0'].codec, PROTOCOLS['0.3'].codec];
+
+const agentMessage = (text: string): Message => ({ messageId: `m-${text}`, role: 'agent', parts: [{ text }] });
 const run = { runId: 'run', seq: 1 };
 const submitted: TaskEvent = {
   type: 'TaskSubmitted',
@@ -12,10 +15,10 @@ const started: TaskEvent = {
   type: 'RunStarted',
   facts: { runId: 'run', attempt: 1, leaseGeneration: 1, dispatcherGeneration: 1, worker: 'w' },
 };
-const asked = (nextTurn: boolean): TaskEvent => ({
+const inputRequested = (nextTurn: boolean): TaskEvent => ({
   type: 'InputRequested',
   facts: { ...run, messageId: 'm-which', bytes: 1, nextTurn },
-  content: { message: said('which') },
+  content: { message: agentMessage('which') },
 });
 const accepted: TaskEvent = {
   type: 'MessageAccepted',
@@ -24,36 +27,36 @@ const accepted: TaskEvent = {
 };
 const completed: TaskEvent = { type: 'TaskCompleted', facts: run };
 
-/** What a stream tells of these events, after the ones before it. */
-function told(events: readonly TaskEvent[]): StreamUpdate[] {
+/** Returns the updates of a stream for these events of one task. */
+function updatesFor(events: readonly TaskEvent[]): StreamUpdate[] {
   const fold = new TaskFold('tenant', 't');
-  return events.flatMap((event, at) => {
+  return events.flatMap((event, index) => {
     const before = fold.state;
-    const recorded = { ...event, version: at + 1, recordedAt: `2026-01-01T00:00:0${at}.000Z` } as RecordedEvent;
+    const recorded = { ...event, version: index + 1, recordedAt: `2026-01-01T00:00:0${index}.000Z` } as RecordedEvent;
     fold.add(recorded);
     return fold.state === null ? [] : updatesOf(recorded, before, fold.state, 't');
   });
 }
 
-const last = (events: readonly TaskEvent[]) => told(events).at(-1)!;
-const both = (update: StreamUpdate): [Json, Json] => [v1.codec.encodeUpdate(update), v03.codec.encodeUpdate(update)];
+const lastUpdate = (events: readonly TaskEvent[]) => updatesFor(events).at(-1)!;
+const both = (update: StreamUpdate): [Json, Json] => [v1.encodeUpdate(update), v03.encodeUpdate(update)];
 
-describe('what a stream tells', () => {
-  it('tells each status once, and nothing of claims, retries and messages of the client', () => {
+describe('The updates of a stream', () => {
+  it('contain each status once, and nothing for lost runs, retries and messages of the client', () => {
     const lost: TaskEvent = { type: 'RunLost', facts: { runId: 'run', reason: 'lease-expired' } };
     const retried: TaskEvent = {
       type: 'RunRetried',
       facts: { attempt: 1, dispatcherGeneration: 2, notBefore: '2026-01-01T00:00:00.000Z', counted: true },
     };
     const events = [submitted, accepted, started, accepted, lost, retried];
-    expect(told(events).map((update) => update.type === 'status' && update.state.status)).toEqual([
+    expect(updatesFor(events).map((update) => update.type === 'status' && update.state.status)).toEqual([
       'submitted',
       'working',
     ]);
   });
 
-  it('tells a status with its message in the words of both versions', () => {
-    const [current, old] = both(last([submitted, started, asked(false)]));
+  it('contain a status with its message in the shape of each version', () => {
+    const [current, legacy] = both(lastUpdate([submitted, started, inputRequested(false)]));
     expect(current).toEqual({
       statusUpdate: {
         taskId: 't',
@@ -71,7 +74,7 @@ describe('what a stream tells', () => {
         },
       },
     });
-    expect(old).toEqual({
+    expect(legacy).toEqual({
       kind: 'status-update',
       taskId: 't',
       contextId: 'ctx',
@@ -91,24 +94,24 @@ describe('what a stream tells', () => {
     });
   });
 
-  it('sets final in v0.3 exactly where the task ended or waits', () => {
-    const finals = told([submitted, started, completed]).map(
-      (update) => (v03.codec.encodeUpdate(update) as { final: boolean }).final,
+  it('are final in v0.3 only if the task has ended or waits for its client', () => {
+    const finals = updatesFor([submitted, started, completed]).map(
+      (update) => (v03.encodeUpdate(update) as { final: boolean }).final,
     );
     expect(finals).toEqual([false, false, true]);
   });
 
-  it('tells the question of a turn that goes on at once, and is not final', () => {
-    expect(last([submitted, started, asked(true)])).toMatchObject({
+  it('contain the question of a turn that continues immediately, which is not final', () => {
+    expect(lastUpdate([submitted, started, inputRequested(true)])).toMatchObject({
       type: 'status',
-      message: said('which'),
+      message: agentMessage('which'),
       state: { status: 'submitted' },
       final: false,
     });
   });
 
-  it('tells that an answer moved a waiting task on, without the answer', () => {
-    expect(last([submitted, started, asked(false), accepted])).toEqual(
+  it('contain the new status of a waiting task after a message of the client, without the message', () => {
+    expect(lastUpdate([submitted, started, inputRequested(false), accepted])).toEqual(
       expect.objectContaining({
         type: 'status',
         state: expect.objectContaining({ status: 'submitted' }),
@@ -117,19 +120,19 @@ describe('what a stream tells', () => {
     );
   });
 
-  it('tells an artifact chunk with its flags', () => {
-    const chunk = (append: boolean, end: boolean): TaskEvent => ({
+  it('contain an artifact chunk with its flags', () => {
+    const chunk = (append: boolean, last: boolean): TaskEvent => ({
       type: 'ArtifactPublished',
-      facts: { ...run, artifactId: 'a', append, last: end, parts: 1, bytes: 1 },
+      facts: { ...run, artifactId: 'a', append, last, parts: 1, bytes: 1 },
       content: { artifact: { name: 'out', parts: [{ text: 'x' }] } },
     });
     const artifact = { artifactId: 'a', name: 'out', parts: [{ text: 'x' }] };
-    const [first, second] = told([submitted, started, chunk(false, false), chunk(true, true)]).slice(2);
-    expect(v1.codec.encodeUpdate(first!)).toEqual({ artifactUpdate: { taskId: 't', contextId: 'ctx', artifact } });
-    expect(v1.codec.encodeUpdate(second!)).toEqual({
+    const [first, second] = updatesFor([submitted, started, chunk(false, false), chunk(true, true)]).slice(2);
+    expect(v1.encodeUpdate(first!)).toEqual({ artifactUpdate: { taskId: 't', contextId: 'ctx', artifact } });
+    expect(v1.encodeUpdate(second!)).toEqual({
       artifactUpdate: { taskId: 't', contextId: 'ctx', artifact, append: true, lastChunk: true },
     });
-    expect(v03.codec.encodeUpdate(second!)).toEqual({
+    expect(v03.encodeUpdate(second!)).toEqual({
       kind: 'artifact-update',
       taskId: 't',
       contextId: 'ctx',
@@ -139,17 +142,17 @@ describe('what a stream tells', () => {
     });
   });
 
-  it('tells a bare reply as one message that belongs to no task', () => {
+  it('contain a direct message response as one message without a task id', () => {
     const replied: TaskEvent = {
       type: 'ReplySent',
       facts: { ...run, messageId: 'm-hi', bytes: 1 },
-      content: { message: said('hi') },
+      content: { message: agentMessage('hi') },
     };
-    const [current, old] = both(last([submitted, started, replied]));
+    const [current, legacy] = both(lastUpdate([submitted, started, replied]));
     expect(current).toEqual({
       message: { messageId: 'm-hi', contextId: 'ctx', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] },
     });
-    expect(old).toEqual({
+    expect(legacy).toEqual({
       kind: 'message',
       messageId: 'm-hi',
       contextId: 'ctx',

@@ -1,14 +1,14 @@
 import type { JsonObject } from '@app/domain';
-import { encodeExtension, encodeSkill, type CardDescription } from '../card-description.js';
-import { signaturesOf } from './card-signature.js';
+import { type CardDescription, encodeExtension, encodeSkill } from '../../card-description.js';
+import { signCard } from './card-signature.js';
 
-/** The agent card of A2A v1.0 (section 4.4.1). It lists every interface, of every version, in order of preference. */
+/** Encodes the agent card of A2A v1.0 (section 4.4.1). It lists the interfaces of all versions, in order of preference. */
 export function encodeCard(card: CardDescription): JsonObject {
-  const encoded = withoutSignatures(card);
-  return card.signer === undefined ? encoded : { ...encoded, signatures: signaturesOf(encoded, card.signer) };
+  const unsigned = encodeUnsigned(card);
+  return card.signer === undefined ? unsigned : { ...unsigned, signatures: signCard(unsigned, card.signer) };
 }
 
-function withoutSignatures(card: CardDescription): JsonObject {
+function encodeUnsigned(card: CardDescription): JsonObject {
   const { streaming, pushNotifications, extendedAgentCard } = card.capabilities;
   return {
     name: card.name,
@@ -20,7 +20,6 @@ function withoutSignatures(card: CardDescription): JsonObject {
     })),
     ...(card.provider === undefined ? {} : { provider: { ...card.provider } }),
     version: card.version,
-    ...(card.documentationUrl === undefined ? {} : { documentationUrl: card.documentationUrl }),
     capabilities: {
       streaming,
       pushNotifications,
@@ -36,6 +35,5 @@ function withoutSignatures(card: CardDescription): JsonObject {
     defaultInputModes: [...card.inputModes],
     defaultOutputModes: [...card.outputModes],
     skills: card.skills.map(encodeSkill),
-    ...(card.iconUrl === undefined ? {} : { iconUrl: card.iconUrl }),
   };
 }

@@ -8,7 +8,7 @@ import {
   visibleChunk,
 } from '@app/domain';
 
-/** What a stream or a webhook tells of a task, before any version's shape. */
+/** An update of a stream or a webhook, which each version encodes in its own shape. */
 export type StreamUpdate =
   | { readonly type: 'task'; readonly view: TaskView; readonly historyLength?: number }
   | { readonly type: 'message'; readonly ids: UpdateIds; readonly message: Message }
@@ -17,7 +17,7 @@ export type StreamUpdate =
       readonly ids: UpdateIds;
       readonly state: TaskState;
       readonly message?: Message;
-      /** Nothing follows on a stream that ends with its turn: the task ended or asks for something (v0.3's `final`). */
+      /** The turn has ended: the task has ended, or it requires input or an authorization (v0.3's `final`). */
       readonly final: boolean;
     }
   | {
@@ -28,14 +28,14 @@ export type StreamUpdate =
       readonly last: boolean;
     };
 
-export interface UpdateIds {
+interface UpdateIds {
   readonly taskId: string;
   readonly contextId: string;
 }
 
 /**
- * What one event tells a client: a status that was set, an artifact chunk, a bare reply, or nothing (claims that change no status,
- * retries, messages of the client's own). `before` is the state that the event came upon, null before the first one.
+ * Returns the updates that clients receive for one event: a new status, an artifact chunk, a direct message response, or nothing
+ * (for messages of the client, retries and webhook settings). `before` is the state before the event, null for the first event.
  */
 export function updatesOf(
   event: RecordedEvent,
@@ -54,7 +54,7 @@ export function updatesOf(
       return [{ type: 'artifact', ids, artifact, append, last }];
     }
     case 'MessageAccepted':
-      // A follow-up moves a waiting task on; the message itself is its sender's and is told to nobody.
+      // A message can end the wait of a task. Clients receive the new status, but not the message, which one of them sent.
       return before !== null && before.status !== after.status
         ? [{ type: 'status', ids, state: after, final: false }]
         : [];
@@ -68,8 +68,8 @@ export function updatesOf(
     case 'TaskFailed':
     case 'TaskRejected':
     case 'TaskCanceled': {
-      const said = message === undefined ? {} : { message };
-      return [{ type: 'status', ids, state: after, ...said, final: hasOutcome(after) }];
+      const optional = message === undefined ? {} : { message };
+      return [{ type: 'status', ids, state: after, ...optional, final: hasOutcome(after) }];
     }
     case 'CancelRequested':
     case 'RunLost':

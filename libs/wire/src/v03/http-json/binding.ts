@@ -1,18 +1,11 @@
 import { BOUNDS, type JsonObject } from '@app/domain';
-import { readAcceptedOutputModes } from '../validation/accepted-output-modes.js';
-import { streamHasNoSingleResult } from '../codec.js';
-import { HttpBinding } from '../transport/http-binding.js';
-import { Violations } from '../validation/object-reader.js';
-import { paramsOf, readParams } from '../validation/params.js';
-import type { Method, PushConfig, SendConfiguration, SendRequest, TaskRequest } from '../requests.js';
-import {
-  decodeMessage,
-  encodeCard,
-  encodePushConfig,
-  encodeSendResult,
-  encodeTask,
-  encodeUpdate,
-} from './http-json.codec.js';
+import { readAcceptedOutputModes } from '../../validation/accepted-output-modes.js';
+import { streamHasNoSingleResult } from '../../codec.js';
+import { HttpBinding } from '../../transport/http-binding.js';
+import { dropUndefined, Violations } from '../../validation/object-reader.js';
+import { paramsOf, readParams } from '../../validation/params.js';
+import type { Method, PushConfig, SendConfiguration, SendRequest, TaskRequest } from '../../requests.js';
+import { decodeMessage, encodeCard, encodePushConfig, encodeUpdate, taskEncoder } from './body.codec.js';
 import {
   CreateConfigBody,
   GetTaskQuery,
@@ -22,14 +15,14 @@ import {
   TaskConfigBody,
   TaskConfigPath,
   TaskPath,
-} from './http-json.params.js';
-import { decodePushConfig } from './push.codec.js';
+} from './params.js';
+import { decodePushConfig } from '../push.codec.js';
 
-const either = { spelling: 'either' } as const;
+const protoJson = { fieldCase: 'camel-or-snake' } as const;
 
 function decodeSend(params: JsonObject = {}): SendRequest {
   const violations = new Violations();
-  const { configuration, metadata } = readParams(SendMessageRequestBody, params, violations, either);
+  const { configuration, metadata } = readParams(SendMessageRequestBody, params, violations, protoJson);
   const request = {
     ...decodeMessage(params, violations),
     configuration: decodeConfiguration(configuration, violations),
@@ -40,28 +33,27 @@ function decodeSend(params: JsonObject = {}): SendRequest {
 }
 
 /**
- * A send without a configuration waits, as in JSON-RPC. In one that is there, proto3 leaves out what is false or zero: no `blocking`
- * is `blocking: false`, and a `historyLength` of 0 is no bound ("if 0, the history will be unlimited").
+ * A send without a configuration waits, as in JSON-RPC. In a configuration, proto3 omits false and zero: an absent `blocking` is
+ * false, and a `historyLength` of 0 sets no bound ("if 0, the history will be unlimited").
  */
 function decodeConfiguration(source: JsonObject | undefined, violations: Violations): SendConfiguration {
   if (source === undefined) return { returnImmediately: false };
-  const at = { ...either, path: 'configuration' };
+  const at = { ...protoJson, path: 'configuration' };
   const read = readParams(SendMessageConfigurationBody, source, violations, at);
-  const modes = readAcceptedOutputModes(read.acceptedOutputModes, violations);
   const push = read.pushNotification;
-  return {
+  return dropUndefined({
     returnImmediately: read.blocking !== true,
-    ...(modes === undefined ? {} : { acceptedOutputModes: modes }),
-    ...(read.historyLength ? { historyLength: read.historyLength } : {}),
-    ...(push === undefined ? {} : { pushConfig: decodePushConfig(push, violations, 'configuration.pushNotification') }),
-  };
+    acceptedOutputModes: readAcceptedOutputModes(read.acceptedOutputModes, violations),
+    historyLength: read.historyLength || undefined,
+    pushConfig: push && decodePushConfig(push, violations, 'configuration.pushNotification'),
+  });
 }
 
 function decodeCreateConfig(params: JsonObject = {}): PushConfig & TaskRequest {
   const violations = new Violations();
-  const { taskId, configId, config } = readParams(CreateConfigBody, params, violations, either);
+  const { taskId, configId, config } = readParams(CreateConfigBody, params, violations, protoJson);
   const [source, path] = config === undefined ? [params, ''] : [config, 'config'];
-  const { pushNotificationConfig } = readParams(TaskConfigBody, source, violations, { ...either, path });
+  const { pushNotificationConfig } = readParams(TaskConfigBody, source, violations, { ...protoJson, path });
   violations.throwIfAny();
   const at = path === '' ? 'pushNotificationConfig' : `${path}.pushNotificationConfig`;
   const decoded = decodePushConfig(pushNotificationConfig, violations, at);
@@ -69,15 +61,15 @@ function decodeCreateConfig(params: JsonObject = {}): PushConfig & TaskRequest {
   return { ...(configId === undefined ? {} : { id: configId }), ...decoded, taskId };
 }
 
-const taskPath = paramsOf(TaskPath, 'either');
-const taskQuery = paramsOf(GetTaskQuery, 'either');
-const configPath = paramsOf(TaskConfigPath, 'either');
-const configsQuery = paramsOf(ListConfigsQuery, 'either');
+const taskPath = paramsOf(TaskPath, 'camel-or-snake');
+const taskQuery = paramsOf(GetTaskQuery, 'camel-or-snake');
+const configPath = paramsOf(TaskConfigPath, 'camel-or-snake');
+const configsQuery = paramsOf(ListConfigsQuery, 'camel-or-snake');
 
 const sendMessage: Method<'sendMessage'> = {
   operation: 'sendMessage',
   decode: decodeSend,
-  encode: (view, { configuration }) => encodeSendResult(view, configuration.historyLength),
+  encode: (view, { configuration }) => taskEncoder.sendResponse(view, configuration.historyLength),
 };
 
 const streamMessage: Method<'streamMessage'> = {
@@ -92,13 +84,13 @@ const getTask: Method<'getTask'> = {
     const { id, historyLength } = taskQuery(params);
     return { taskId: id, ...(historyLength === undefined ? {} : { historyLength }) };
   },
-  encode: (view, { historyLength }) => encodeTask(view, historyLength),
+  encode: (view, { historyLength }) => taskEncoder.task(view, { historyLength }),
 };
 
 const cancelTask: Method<'cancelTask'> = {
   operation: 'cancelTask',
   decode: (params) => ({ taskId: taskPath(params).id }),
-  encode: (view) => encodeTask(view),
+  encode: (view) => taskEncoder.task(view),
 };
 
 const subscribeToTask: Method<'subscribeToTask'> = {
@@ -142,13 +134,13 @@ const deletePushConfig: Method<'deletePushConfig'> = {
 
 const getCard: Method<'getExtendedCard'> = { operation: 'getExtendedCard', decode: () => ({}), encode: encodeCard };
 
-/** The HTTP+JSON binding of A2A v0.3 (section 3.5.6), below its `/v1`. Its list of tasks was never made: no SDK has it. */
+/** The HTTP+JSON binding of A2A v0.3 (section 3.5.6), below its `/v1`. It has no list of tasks, which no SDK implemented. */
 export const http = new HttpBinding(
   {
     'message:send': { POST: sendMessage },
     'message:stream': { POST: streamMessage },
     'tasks/{id}:cancel': { POST: cancelTask },
-    // The proto says GET, the section POST.
+    // The proto specifies GET, the section POST.
     'tasks/{id}:subscribe': { GET: subscribeToTask, POST: subscribeToTask },
     'tasks/{id}': { GET: getTask },
     'tasks/{taskId}/pushNotificationConfigs': { GET: listPushConfigs, POST: createPushConfig },
