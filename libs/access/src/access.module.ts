@@ -7,12 +7,12 @@ import { Authenticator } from './authentication/authenticator.js';
 
 export interface AccessOptions {
   readonly auth: 'required' | 'none';
-  /** Of the bootstrap admin. */
+  /** The token of the bootstrap admin. */
   readonly token: string;
   readonly oidc: OidcConfig | null;
 }
 
-/** Who calls, by which key, and what is recorded of it. */
+/** Provides authentication, the API keys and the audit log. */
 @Module({})
 export class AccessModule {
   static with(options: AccessOptions): DynamicModule {
@@ -21,7 +21,7 @@ export class AccessModule {
       {
         provide: ApiKeys,
         inject: [Database, AuditLog],
-        useFactory: (database: Database, trail: AuditLog) => new ApiKeys(database, trail),
+        useFactory: (database: Database, auditLog: AuditLog) => new ApiKeys(database, auditLog),
       },
       {
         provide: Authenticator,

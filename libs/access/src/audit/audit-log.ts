@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { type Actor, type JsonObject, newId } from '@app/domain';
 import type { Database, Executor, NamedStatement } from '@app/storage';
 
-/** One fact about a tenant that belongs to no single task: a key made, a policy changed, another's task read. */
+/** One fact about a tenant: a key was created, a policy was changed, a task of a different user was read. */
 export interface AuditFact {
   readonly tenantId: string;
-  /** In the past tense: `KeyCreated`. */
+  /** In the past tense, such as `KeyCreated`. */
   readonly type: string;
-  /** Never a secret, and nothing of what messages say. */
+  /** Never contains secrets or the content of messages. */
   readonly facts: JsonObject;
   readonly actor: Actor;
 }
 
-/** The columns of an entry that its hash covers, as stored. `recordedAt` is RFC 3339, UTC, milliseconds. */
+/** The columns of an entry that its hash covers, as stored. `recordedAt` is RFC 3339, UTC, with milliseconds. */
 export interface HashedAuditColumns {
   readonly tenantId: string;
   readonly entryId: string;
@@ -29,14 +29,14 @@ const RECORD_ENTRY: NamedStatement = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 
-/** The append-only audit log of each tenant. Entries are hashed one by one and wait for nothing. */
+/** The append-only audit log of each tenant. Each entry has its own hash, so that concurrent entries do not wait for each other. */
 export class AuditLog {
   constructor(
     private readonly database: Database,
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Give the `executor` of the transaction that does what is recorded, so that neither is there without the other. */
+  /** Records a fact. Pass the `executor` of the transaction that causes the fact, so that both are committed together. */
   async record({ tenantId, type, facts, actor }: AuditFact, executor?: Executor): Promise<void> {
     const columns: HashedAuditColumns = {
       tenantId,
@@ -66,8 +66,8 @@ export class AuditLog {
 }
 
 /**
- * SHA-256 over the stored bytes of every hashed column in the order of `HashedAuditColumns`, each after its length
- * (32 bits, big-endian).
+ * Returns the SHA-256 of the stored bytes of every hashed column in the order of `HashedAuditColumns`, each with its length
+ * (32 bits, big-endian) as prefix.
  */
 export function auditHash(columns: HashedAuditColumns): Buffer {
   const hash = createHash('sha256');

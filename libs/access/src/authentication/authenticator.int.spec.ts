@@ -15,13 +15,14 @@ const ALICE = { ...REQUEST, agents: [] };
 let testDatabase: TestDatabase;
 let database: Database;
 let now: number;
-let here: ApiKeys;
-let elsewhere: ApiKeys;
+let apiKeys: ApiKeys;
+/** The keys as a different process has them. */
+let otherProcessKeys: ApiKeys;
 let authenticator: Authenticator;
 
 const newKeys = () => new ApiKeys(database, new AuditLog(database), () => now);
 const newAuthenticator = (change: { auth?: 'none'; token?: string } = {}) =>
-  new Authenticator({ auth: 'required', token: TOKEN, oidc: null, apiKeys: here, now: () => now, ...change });
+  new Authenticator({ auth: 'required', token: TOKEN, oidc: null, apiKeys, now: () => now, ...change });
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
@@ -34,24 +35,24 @@ afterAll(async () => {
 });
 beforeEach(() => {
   now = Date.parse('2026-01-01T00:00:00Z');
-  here = newKeys();
-  elsewhere = newKeys();
+  apiKeys = newKeys();
+  otherProcessKeys = newKeys();
   authenticator = newAuthenticator();
 });
 
-const attempt = (authorization: string | undefined, remoteAddress = '10.0.0.1') =>
+const authenticate = (authorization: string | undefined, remoteAddress = '10.0.0.1') =>
   authenticator.authenticate({ authorization, remoteAddress });
-const withToken = (token: string, remoteAddress?: string) => attempt(`Bearer ${token}`, remoteAddress);
+const withToken = (token: string, remoteAddress?: string) => authenticate(`Bearer ${token}`, remoteAddress);
 
 async function kindOf(work: Promise<unknown>): Promise<string> {
   const outcome = await work.catch((error: unknown) => error);
   return outcome instanceof DomainError ? outcome.kind : JSON.stringify(outcome);
 }
 
-describe('a credential', () => {
-  it('is the bootstrap token, for the bootstrap admin', async () => {
+describe('Authenticator', () => {
+  it('returns the bootstrap admin for the bootstrap token', async () => {
     expect(await withToken(TOKEN)).toBe(BOOTSTRAP_ADMIN);
-    expect(await attempt(`bearer  ${TOKEN}`)).toEqual({
+    expect(await authenticate(`bearer  ${TOKEN}`)).toEqual({
       tenantId: 'default',
       subject: 'admin',
       role: 'admin',
@@ -60,15 +61,15 @@ describe('a credential', () => {
     });
   });
 
-  it('is an API key, for the principal that it was made for', async () => {
-    const { token } = await here.create(OPERATOR, REQUEST);
+  it('returns the principal of an API key', async () => {
+    const { token } = await apiKeys.create(OPERATOR, REQUEST);
     expect(await withToken(token)).toEqual(ALICE);
     expect(await authenticator.revalidate(`Bearer ${token}`)).toEqual(ALICE);
   });
 
-  it('is not needed with authentication off', async () => {
+  it('returns the bootstrap admin without a credential if authentication is off', async () => {
     authenticator = newAuthenticator({ auth: 'none' });
-    expect(await attempt(undefined)).toBe(BOOTSTRAP_ADMIN);
+    expect(await authenticate(undefined)).toBe(BOOTSTRAP_ADMIN);
     expect(await withToken('whatever')).toBe(BOOTSTRAP_ADMIN);
     expect(await authenticator.revalidate(undefined)).toBe(BOOTSTRAP_ADMIN);
   });
@@ -86,13 +87,13 @@ describe('a credential', () => {
     `Bearer ${'x'.repeat(10_000)}`,
     'Bearer a.b.c',
     'Bearer \u0000',
-  ])('is refused when it is %j', async (authorization) => {
-    expect(await kindOf(attempt(authorization))).toBe('Unauthenticated');
+  ])('rejects the Authorization header %j', async (authorization) => {
+    expect(await kindOf(authenticate(authorization))).toBe('Unauthenticated');
     expect(await kindOf(authenticator.revalidate(authorization))).toBe('Unauthenticated');
   });
 
-  it('is looked up once for requests that come together, and then trusted for two seconds', async () => {
-    const { token } = await here.create(OPERATOR, REQUEST);
+  it('verifies a key once for concurrent requests, and again after two seconds', async () => {
+    const { token } = await apiKeys.create(OPERATOR, REQUEST);
     const before = database.statementCounts.statements;
     await Promise.all([withToken(token), withToken(token), withToken(token)]);
     now += 1_999;
@@ -104,76 +105,77 @@ describe('a credential', () => {
   });
 });
 
-describe('a key that ends', () => {
-  it('stops at once in the process that revokes or rotates it', async () => {
-    const { key, token } = await here.create(OPERATOR, REQUEST);
+describe('a key that is revoked or expires', () => {
+  it('is rejected immediately in the process that revokes or rotates it', async () => {
+    const { key, token } = await apiKeys.create(OPERATOR, REQUEST);
     await withToken(token);
-    const rotated = await here.rotate(OPERATOR, key.keyId);
+    const rotated = await apiKeys.rotate(OPERATOR, key.keyId);
     expect(await kindOf(withToken(token))).toBe('Unauthenticated');
     expect(await withToken(rotated!.token)).toEqual(ALICE);
-    await here.revoke(OPERATOR, key.keyId);
+    await apiKeys.revoke(OPERATOR, key.keyId);
     expect(await kindOf(withToken(rotated!.token))).toBe('Unauthenticated');
     expect(await kindOf(authenticator.revalidate(`Bearer ${rotated!.token}`))).toBe('Unauthenticated');
   });
 
-  it('stops within two seconds when another process revokes it', async () => {
-    const { key, token } = await here.create(OPERATOR, REQUEST);
+  it('is rejected within two seconds after a different process has revoked it', async () => {
+    const { key, token } = await apiKeys.create(OPERATOR, REQUEST);
     await withToken(token);
-    await elsewhere.revoke(OPERATOR, key.keyId);
+    await otherProcessKeys.revoke(OPERATOR, key.keyId);
     now += 2_000;
     expect(await kindOf(withToken(token))).toBe('Unauthenticated');
   });
 
-  it('stops at the instant of its expiry, trusted or not', async () => {
-    const { token } = await here.create(OPERATOR, { ...REQUEST, expiresAt: new Date(now + 1_000) });
+  it('is rejected from the time of its expiry, even if it is cached', async () => {
+    const { token } = await apiKeys.create(OPERATOR, { ...REQUEST, expiresAt: new Date(now + 1_000) });
     now += 999;
     expect(await withToken(token)).toEqual(ALICE);
     now += 1;
     expect(await kindOf(withToken(token))).toBe('Unauthenticated');
   });
 
-  it('is not remembered by a look-up that was on its way when it was revoked', async () => {
-    const { key, token } = await here.create(OPERATOR, REQUEST);
-    const find = here.find.bind(here);
-    const looked = new Subject<void>();
-    const wasLooked = firstValueFrom(looked);
+  it('is not cached by a verification that was running when it was revoked', async () => {
+    const { key, token } = await apiKeys.create(OPERATOR, REQUEST);
+    const find = apiKeys.find.bind(apiKeys);
+    const lookup = new Subject<void>();
+    const lookupDone = firstValueFrom(lookup);
     const revoked = new Subject<void>();
-    const wasRevoked = firstValueFrom(revoked);
-    here.find = async (asked) => {
-      const found = await find(asked);
-      looked.next();
-      await wasRevoked;
+    const revokeDone = firstValueFrom(revoked);
+    apiKeys.find = async (presented) => {
+      const found = await find(presented);
+      lookup.next();
+      await revokeDone;
       return found;
     };
     const early = withToken(token);
-    await wasLooked;
-    await here.revoke(OPERATOR, key.keyId);
-    here.find = find;
+    await lookupDone;
+    await apiKeys.revoke(OPERATOR, key.keyId);
+    apiKeys.find = find;
     revoked.next();
     await early;
     expect(await kindOf(withToken(token))).toBe('Unauthenticated');
   });
 });
 
-describe('failed attempts', () => {
-  const wrong = `acta_${'x'.repeat(43)}`;
+describe('failed authentications', () => {
+  const unknown = `acta_${'x'.repeat(43)}`;
   const exhaust = async (address?: string) => {
-    for (let at = 0; at < 50; at++) expect(await kindOf(withToken(wrong, address))).toBe('Unauthenticated');
+    for (let attempt = 0; attempt < 50; attempt++)
+      expect(await kindOf(withToken(unknown, address))).toBe('Unauthenticated');
   };
 
-  it('are limited by address, and say when to try again', async () => {
+  it('are limited by address, with the time of the next attempt in the error', async () => {
     await exhaust();
     const statements = database.statementCounts.statements;
-    await expect(withToken(wrong)).rejects.toMatchObject({ kind: 'RateLimited', details: { retryAfterSeconds: 1 } });
+    await expect(withToken(unknown)).rejects.toMatchObject({ kind: 'RateLimited', details: { retryAfterSeconds: 1 } });
     expect(database.statementCounts.statements).toBe(statements);
-    expect(await kindOf(withToken(wrong, '10.0.0.2'))).toBe('Unauthenticated');
+    expect(await kindOf(withToken(unknown, '10.0.0.2'))).toBe('Unauthenticated');
     now += 1_000;
-    expect(await kindOf(withToken(wrong))).toBe('Unauthenticated');
-    expect(await kindOf(withToken(wrong))).toBe('RateLimited');
+    expect(await kindOf(withToken(unknown))).toBe('Unauthenticated');
+    expect(await kindOf(withToken(unknown))).toBe('RateLimited');
   });
 
-  it('do not shut out a client that was let in before, nor the holder of a long token', async () => {
-    const { token } = await here.create(OPERATOR, REQUEST);
+  it('do not limit a client with a cached key, nor a bootstrap token that is too long to guess', async () => {
+    const { token } = await apiKeys.create(OPERATOR, REQUEST);
     await withToken(token);
     await exhaust();
     now += 500;
@@ -181,18 +183,18 @@ describe('failed attempts', () => {
     expect(await withToken(TOKEN)).toBe(BOOTSTRAP_ADMIN);
   });
 
-  it('hide a token that is short enough to be guessed', async () => {
+  it('limit a bootstrap token that is short enough to be guessed', async () => {
     authenticator = newAuthenticator({ token: 'guessable' });
     expect(await withToken('guessable')).toBe(BOOTSTRAP_ADMIN);
     await exhaust();
     expect(await kindOf(withToken('guessable'))).toBe('RateLimited');
   });
 
-  it('are not those of a client that sends nothing, or what was good once', async () => {
-    const { key, token } = await here.create(OPERATOR, REQUEST);
-    await here.revoke(OPERATOR, key.keyId);
-    for (let at = 0; at < 60; at++) {
-      expect(await kindOf(attempt(undefined))).toBe('Unauthenticated');
+  it('do not count without a credential, or with a revoked key', async () => {
+    const { key, token } = await apiKeys.create(OPERATOR, REQUEST);
+    await apiKeys.revoke(OPERATOR, key.keyId);
+    for (let count = 0; count < 60; count++) {
+      expect(await kindOf(authenticate(undefined))).toBe('Unauthenticated');
       expect(await kindOf(withToken(token))).toBe('Unauthenticated');
     }
   });

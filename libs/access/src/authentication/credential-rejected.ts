@@ -1,12 +1,16 @@
-/**
- * Why a credential is no good, in words for whoever sent it. `genuine`: it was issued and has ended since, or grants
- * nothing here. `guess`: it may be someone trying.
- */
+/** A credential that is not valid now. The message is for the client that sent it. */
 export class CredentialRejected extends Error {
   constructor(
     message: string,
-    readonly suspicion: 'genuine' | 'guess',
+    /** The credential was never issued: the client may be guessing, so the attempt counts as a failure of its address. */
+    readonly mayBeGuessed: boolean,
   ) {
     super(message);
   }
 }
+
+/** Returns the rejection of a credential that was issued but has ended, or that grants nothing in this server. */
+export const invalidCredential = (message: string) => new CredentialRejected(message, false);
+
+/** Returns the rejection of a credential that may be a guess. */
+export const unknownCredential = (message: string) => new CredentialRejected(message, true);

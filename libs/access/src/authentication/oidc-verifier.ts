@@ -2,15 +2,15 @@ import type { OidcConfig } from '@app/config';
 import { DomainError, type Principal } from '@app/domain';
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { isName, isNameList, isSubject, NAME_LIST_RULE, NAME_RULE, SUBJECT_RULE } from '../keys/names.js';
-import { CredentialRejected } from './credential-rejected.js';
+import { invalidCredential, unknownCredential } from './credential-rejected.js';
 
 const CLOCK_TOLERANCE_S = 60;
 const RETRY_AFTER_S = 5;
 const FETCH_MS = 5_000;
-/** Between two fetches for a key that is not in the set: whoever makes up key ids must not make Acta fetch. */
+/** Minimum time between two fetches for unknown key ids, so that invented key ids cause no further fetches. */
 const COOLDOWN_MS = 30_000;
 const KEY_SET_AGE_MS = 600_000;
-// Signatures of a key pair only: with a shared secret, a public key could pass for one (RFC 8725 section 2.1).
+// Only asymmetric signatures: an attacker could use the public key as the secret of a symmetric one (RFC 8725 section 2.1).
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -30,7 +30,7 @@ export interface VerifiedToken {
   readonly expiresAt: Date;
 }
 
-/** Bearer tokens of one OpenID Connect provider (RFC 7519, RFC 8725). Its keys are fetched when one is first needed. */
+/** Verifies bearer tokens of one OpenID Connect provider (RFC 7519, RFC 8725). It fetches the provider's keys at the first token. */
 export class OidcVerifier {
   private readonly keys: JWTVerifyGetKey;
 
@@ -45,7 +45,7 @@ export class OidcVerifier {
     });
   }
 
-  /** @throws Refusal for a token that is no good; DomainError Overloaded when the provider's keys cannot be had */
+  /** @throws CredentialRejected for an invalid token; DomainError Overloaded if the provider's keys cannot be fetched */
   async verify(token: string): Promise<VerifiedToken> {
     const { issuer, audience } = this.config;
     const payload = await jwtVerify(token, this.keys, {
@@ -58,7 +58,7 @@ export class OidcVerifier {
     }).then(
       (verified) => verified.payload,
       (error: unknown) => {
-        throw refusalOf(error);
+        throw verificationError(error);
       },
     );
     return {
@@ -71,32 +71,32 @@ export class OidcVerifier {
     const { claims } = this.config;
     const subject = payload[claims.subject];
     const tenantId = payload[claims.tenant];
-    const rings = listOf(payload[claims.rings]);
+    const rings = namesOf(payload[claims.rings]);
     const admin = payload[claims.admin];
-    // Signed by the provider: whoever sent it has guessed nothing.
-    if (!isSubject(subject))
-      throw new CredentialRejected(`the claim ${claims.subject} must be ${SUBJECT_RULE}`, 'genuine');
-    if (!isName(tenantId)) throw new CredentialRejected(`the claim ${claims.tenant} must be ${NAME_RULE}`, 'genuine');
-    if (rings === null) throw new CredentialRejected(`the claim ${claims.rings} must be ${NAME_LIST_RULE}`, 'genuine');
+    // The provider has signed the token, so it is not a guess.
+    if (!isSubject(subject)) throw invalidCredential(`the claim ${claims.subject} must be ${SUBJECT_RULE}`);
+    if (!isName(tenantId)) throw invalidCredential(`the claim ${claims.tenant} must be ${NAME_RULE}`);
+    if (rings === null) throw invalidCredential(`the claim ${claims.rings} must be ${NAME_LIST_RULE}`);
     const role = admin === true || admin === 'true' ? 'admin' : 'member';
     return { tenantId, subject, role, rings, agents: [] };
   }
 }
 
-/** An array, or one string with spaces between names, as the scopes of OAuth are written. */
-function listOf(claim: unknown): string[] | null {
+/** Reads a list of names: an array, or a string with spaces between names, like the scopes of OAuth. */
+function namesOf(claim: unknown): string[] | null {
   if (claim === undefined || claim === null) return [];
   const values: unknown[] | null =
     typeof claim === 'string' ? claim.split(' ').filter((name) => name !== '') : Array.isArray(claim) ? claim : null;
   return values !== null && isNameList(values) ? [...new Set(values)] : null;
 }
 
-function refusalOf(error: unknown): Error {
-  if (error instanceof errors.JWTExpired) return new CredentialRejected('the bearer token has expired', 'genuine');
+function verificationError(error: unknown): Error {
+  if (error instanceof errors.JWTExpired)
+    return invalidCredential('the bearer token has expired; get a new one from the identity provider');
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return new CredentialRejected(`the claim ${error.claim} of the bearer token is not acceptable`, 'genuine');
+    return invalidCredential(`the claim ${error.claim} of the bearer token is missing or not valid`);
   }
-  const aboutToken =
+  const isTokenError =
     error instanceof errors.JWTInvalid ||
     error instanceof errors.JWSInvalid ||
     error instanceof errors.JWSSignatureVerificationFailed ||
@@ -104,9 +104,9 @@ function refusalOf(error: unknown): Error {
     error instanceof errors.JOSENotSupported ||
     error instanceof errors.JWKSNoMatchingKey ||
     error instanceof errors.JWKSMultipleMatchingKeys;
-  if (aboutToken) return new CredentialRejected('the bearer token is not valid', 'guess');
-  // What is left is the fetch of the key set. A 401 would tell the client to throw away a good token.
-  return new DomainError('Overloaded', 'the keys of the identity provider cannot be had at the moment', {
+  if (isTokenError) return unknownCredential('the bearer token is not valid');
+  // All other errors are those of fetching the key set. With a 401, the client would discard a valid token.
+  return new DomainError('Overloaded', 'the keys of the identity provider cannot be fetched; try again later', {
     retryAfterSeconds: RETRY_AFTER_S,
   });
 }

@@ -55,8 +55,8 @@ const sign = (claims: JWTPayload, key: KeyPair = keys[0]!) =>
 const outcome = async (token: string | Promise<string>, by = verifier) =>
   by.verify(await token).catch((error: unknown) => error);
 
-describe('a bearer token of the identity provider', () => {
-  it('says who calls, in which tenant and rings', async () => {
+describe('OidcVerifier', () => {
+  it('returns the principal and the expiry of a token', async () => {
     const exp = secondsFromNow(300);
     expect(await outcome(sign({ ...ALICE, exp }))).toEqual({
       principal: { tenantId: 'acme', subject: 'alice', role: 'member', rings: ['ring:dev', 'ring:ops'], agents: [] },
@@ -66,14 +66,14 @@ describe('a bearer token of the identity provider', () => {
     expect(await outcome(sign({ ...ALICE, admin: 'no' }))).toMatchObject({ principal: { role: 'member' } });
   });
 
-  it('may have rings as one string, or none', async () => {
+  it('accepts rings as one string, and a token without rings', async () => {
     expect(await outcome(sign({ ...ALICE, rings: 'ring:a ring:b' }))).toMatchObject({
       principal: { rings: ['ring:a', 'ring:b'] },
     });
     expect(await outcome(sign({ sub: 'alice', tenant: 'acme' }))).toMatchObject({ principal: { rings: [] } });
   });
 
-  it('is read by the configured names of claims', async () => {
+  it('reads the claims by their configured names', async () => {
     const claims = { subject: 'oid', tenant: 'https://acta/tenant', rings: 'groups', admin: 'boss' };
     const token = sign({ oid: 'bob', 'https://acta/tenant': 'acme', groups: ['g'], boss: true, tenant: 'other' });
     expect(await outcome(token, newVerifier(claims))).toMatchObject({
@@ -83,25 +83,25 @@ describe('a bearer token of the identity provider', () => {
 
   it.each<[string, JWTPayload]>([
     ['has no tenant', { tenant: undefined }],
-    ['has a tenant that is no name', { tenant: 'a b' }],
+    ['has an invalid tenant name', { tenant: 'a b' }],
     ['has no subject', { sub: undefined }],
-    ['has rings that are no list', { rings: 7 }],
-    ['has a ring that is no name', { rings: ['ring:a', ''] }],
-    ['is of another issuer', { iss: 'https://other.example.com' }],
-    ['is for another audience', { aud: 'other' }],
-    ['has expired, beyond what clocks may differ', { exp: secondsFromNow(-61) }],
+    ['has rings that are not a list', { rings: 7 }],
+    ['has an invalid ring name', { rings: ['ring:a', ''] }],
+    ['is of a different issuer', { iss: 'https://other.example.com' }],
+    ['is for a different audience', { aud: 'other' }],
+    ['has expired by more than the clock tolerance', { exp: secondsFromNow(-61) }],
     ['never expires', { exp: undefined }],
     ['is not valid yet', { nbf: secondsFromNow(120) }],
-  ])('is refused, and not taken for a guess, when it %s', async (_why, change) => {
-    expect(await outcome(sign({ ...ALICE, ...change }))).toMatchObject({ suspicion: 'genuine' });
+  ])('rejects a token that %s, and does not count it as a guess', async (_reason, change) => {
+    expect(await outcome(sign({ ...ALICE, ...change }))).toMatchObject({ mayBeGuessed: false });
   });
 
-  it('is accepted within a minute of difference between clocks', async () => {
+  it('accepts a token within a clock tolerance of one minute', async () => {
     expect(await outcome(sign({ ...ALICE, exp: secondsFromNow(-50) }))).toHaveProperty('principal');
     expect(await outcome(sign({ ...ALICE, nbf: secondsFromNow(50) }))).toHaveProperty('principal');
   });
 
-  it('is refused as a guess when another key signed it, or none', async () => {
+  it('rejects a token that is unsigned or signed with a different key, and counts it as a guess', async () => {
     const forged = sign(ALICE, await newKey('one'));
     const unknown = sign(ALICE, await newKey('unknown'));
     const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify({ iss: ISSUER, aud: 'acta', exp: secondsFromNow(60), ...ALICE })).toString('base64url')}.`;
@@ -109,13 +109,13 @@ describe('a bearer token of the identity provider', () => {
       .setProtectedHeader({ alg: 'HS256', kid: 'one' })
       .sign(Buffer.from(JSON.stringify(await exportJWK(keys[0]!.publicKey))));
     for (const token of [forged, unknown, unsigned, symmetric, 'a.b.c', 'e30.e30.e30']) {
-      expect(await outcome(token)).toMatchObject({ suspicion: 'guess' });
+      expect(await outcome(token)).toMatchObject({ mayBeGuessed: true });
     }
   });
 });
 
 describe('the keys of the identity provider', () => {
-  it('are fetched once, and again for a key that is new, but not for each unknown one', async () => {
+  it('are fetched once, and again for an unknown key at most every 30 seconds', async () => {
     await outcome(sign(ALICE));
     await outcome(sign(ALICE));
     expect(fetches).toBe(1);
@@ -130,19 +130,19 @@ describe('the keys of the identity provider', () => {
     expect(fetches).toBe(2);
   });
 
-  it('make it the server that is unavailable, not the token that is bad, when they cannot be had', async () => {
+  it('cause Overloaded, not a rejected token, if they cannot be fetched', async () => {
     const token = await sign(ALICE);
     status = 500;
     expect(await outcome(token)).toMatchObject({ kind: 'Overloaded', details: { retryAfterSeconds: 5 } });
     status = 200;
     expect(await outcome(token)).toHaveProperty('principal');
-    const nobody = new OidcVerifier({
+    const unreachable = new OidcVerifier({
       issuer: ISSUER,
       audience: 'acta',
       // The discard port, where nothing listens.
       jwksUrl: 'http://127.0.0.1:9/jwks',
       claims: CLAIMS,
     });
-    expect(await outcome(token, nobody)).toMatchObject({ kind: 'Overloaded' });
+    expect(await outcome(token, unreachable)).toMatchObject({ kind: 'Overloaded' });
   });
 });

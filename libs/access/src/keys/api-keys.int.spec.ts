@@ -54,8 +54,8 @@ async function kindOf(work: Promise<unknown>): Promise<string> {
   return error instanceof DomainError ? error.kind : String(error);
 }
 
-describe('an API key', () => {
-  it('is stored without its token, with its rings in order', async () => {
+describe('ApiKeys', () => {
+  it('stores a key with its rings in order and without its token', async () => {
     const { key, token } = await keys.create(admin('t1'), ofAlice('t1'));
     expect(token).toMatch(/^acta_[\w-]{43}$/);
     expect(key).toMatchObject({ subject: 'alice', role: 'member', rings: ['ring:b', 'ring:a'], revokedAt: null });
@@ -65,7 +65,7 @@ describe('an API key', () => {
     expect(await keys.find(`acta_${'x'.repeat(43)}`)).toBeNull();
   });
 
-  it('gets another token by rotation, and none any more by revocation', async () => {
+  it('replaces the token of a rotated key, and returns a revoked key unchanged', async () => {
     const { key, token } = await keys.create(admin('t2'), ofAlice('t2'));
     const rotated = await keys.rotate(admin('t2'), key.keyId);
     expect(rotated?.key).toEqual(key);
@@ -77,7 +77,7 @@ describe('an API key', () => {
     expect(await keys.list(admin('t2'))).toEqual([revoked]);
   });
 
-  it('leaves each of its changes in the audit log of its tenant, once, with a hash over the stored bytes', async () => {
+  it('records each change once in the audit log of the tenant, with a hash of the stored bytes', async () => {
     const { key, token } = await keys.create(admin('t3'), ofAlice('t3'));
     await keys.rotate(OPERATOR, key.keyId);
     await keys.revoke(admin('t3'), key.keyId);
@@ -104,8 +104,8 @@ describe('an API key', () => {
     }
   });
 
-  // F31: another tenant's key is as good as missing.
-  it('does not exist for the admin of another tenant, and does for an operator', async () => {
+  // F31: for an admin, a key of a different tenant does not exist.
+  it('returns keys of a different tenant to an operator, but not to an admin', async () => {
     const { key } = await keys.create(admin('t4'), ofAlice('t4'));
     const missing = '00000000-0000-4000-8000-000000000000';
     for (const id of [key.keyId, missing, 'no uuid']) {
@@ -119,7 +119,7 @@ describe('an API key', () => {
     expect(await auditOf('t5')).toEqual([]);
   });
 
-  it('is made by an admin for its own tenant only, and by members and workers not at all', async () => {
+  it('lets an admin create keys for its own tenant only, and rejects members and workers', async () => {
     expect(await kindOf(keys.create(admin('t6'), ofAlice('t7')))).toBe('Forbidden');
     for (const role of ['member', 'worker'] as const) {
       const caller = { ...admin('t6'), role };
@@ -138,36 +138,36 @@ describe('an API key', () => {
     ['rings', { rings: [] }],
     ['rings', { rings: ['ring:a,ring:b'] }],
     ['rings', { rings: ['\ud800'] }],
-    ['rings', { rings: Array.from({ length: 101 }, (_, at) => `ring:${at}`) }],
+    ['rings', { rings: Array.from({ length: 101 }, (_, index) => `ring:${index}`) }],
     ['agents', { agents: ['demo'] }],
     ['agents', { role: 'worker' }],
     ['expiresAt', { expiresAt: new Date(0) }],
     ['expiresAt', { expiresAt: new Date(NaN) }],
-  ])('is refused, with the field that is wrong, for a wrong %s (%j)', async (field, change) => {
+  ])('rejects an invalid %s and names the field (%j)', async (field, change) => {
     const error: unknown = await keys.create(OPERATOR, { ...ofAlice('t8'), ...change }).catch((e: unknown) => e);
     expect(error).toMatchObject({ kind: 'InvalidParameters', details: { violations: [{ field }] } });
   });
 });
 
-describe('the audit log', () => {
+describe('AuditLog', () => {
   it.each([
     'update audit_entry set type = type',
     'delete from audit_entry',
     'truncate audit_entry',
     "delete from audit_entry where tenant_id = 'nobody'",
-  ])('refuses: %s', async (statement) => {
+  ])('rejects the statement: %s', async (statement) => {
     await expect(database.pool.query(statement)).rejects.toMatchObject({ code: SQL_STATE.appendOnly });
   });
 
-  it('has no entry of a change that was rolled back', async () => {
-    const audit = new AuditLog(database);
+  it('has no entry for a change that was rolled back', async () => {
+    const auditLog = new AuditLog(database);
     const fact = { tenantId: 't9', type: 'PolicyChanged', facts: {}, actor: { subject: 'x', role: 'admin' } } as const;
     await expect(
       database.transaction(async (executor) => {
-        await audit.record(fact, executor);
-        throw new Error('after all not');
+        await auditLog.record(fact, executor);
+        throw new Error('rolled back');
       }),
-    ).rejects.toThrow('after all not');
+    ).rejects.toThrow('rolled back');
     expect(await auditOf('t9')).toEqual([]);
   });
 });

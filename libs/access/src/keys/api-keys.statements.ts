@@ -9,13 +9,13 @@ export const INSERT_KEY: NamedStatement = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning *`,
 };
 
-/** Without a tenant: of all. */
+/** Without a tenant, it returns the keys of all tenants. */
 export const LIST_KEYS: NamedStatement = {
   name: 'list_api_keys',
   text: 'select * from api_key where $1::text is null or tenant_id = $1 order by tenant_id, created_at, key_id',
 };
 
-/** Two changes of one key come one after the other, and the later one sees the earlier. */
+/** Serializes concurrent changes of one key. */
 export const LOCK_KEY: NamedStatement = {
   name: 'lock_api_key',
   text: 'select * from api_key where ($1::text is null or tenant_id = $1) and key_id = $2 for update',

@@ -24,7 +24,7 @@ import { isName, isNameList, isSubject, NAME_LIST_RULE, NAME_RULE, SUBJECT_RULE 
 
 export type ApiKeyRole = 'member' | 'admin' | 'worker';
 
-/** What is known of a key. Its token is known to whoever was shown it, and to nobody else. */
+/** An API key. Its token is not stored, only a hash of it. */
 export interface ApiKey {
   readonly keyId: string;
   readonly tenantId: string;
@@ -41,14 +41,14 @@ export interface ApiKeyRequest {
   readonly tenantId: string;
   readonly subject: string;
   readonly role: ApiKeyRole;
-  /** In order: the first is the ring of new tasks. */
+  /** The first is the ring of new tasks. */
   readonly rings: readonly string[];
-  /** What a worker may run; nobody else has any. */
+  /** The agents that a worker may run; empty for other roles. */
   readonly agents?: readonly string[];
   readonly expiresAt?: Date | null;
 }
 
-/** A key with its token, which is shown this once. */
+/** A new key with its token, which is returned only once. */
 export interface IssuedApiKey {
   readonly key: ApiKey;
   readonly token: string;
@@ -58,13 +58,13 @@ const TOKEN = /^acta_[\w-]{43}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The API keys of every tenant. An admin has those of its own tenant; an operator, who has the database anyway, has all.
- * Another tenant's key is as good as missing. Every change is in the audit log of the key's tenant, by the same transaction.
+ * The API keys of all tenants. An admin manages the keys of its own tenant, and an operator manages all keys. For an admin, a key
+ * of a different tenant does not exist. The transaction of a change also records it in the audit log of the key's tenant.
  */
 export class ApiKeys {
-  private readonly withdrawals = new Subject<string>();
-  /** Digests of tokens that this process has just made worthless. */
-  readonly revokedTokens: Observable<string> = this.withdrawals.asObservable();
+  private readonly revocations = new Subject<string>();
+  /** Hashes (base64) of tokens that this process has revoked or replaced. */
+  readonly revokedTokens: Observable<string> = this.revocations.asObservable();
 
   constructor(
     private readonly database: Database,
@@ -72,11 +72,15 @@ export class ApiKeys {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** @throws DomainError Forbidden for a tenant that is not the caller's, InvalidParameters with every wrong field */
+  /** @throws DomainError Forbidden for a different tenant, InvalidParameters with every invalid field */
   async create(principal: Principal, request: ApiKeyRequest): Promise<IssuedApiKey> {
     const ownTenant = tenantOf(principal);
     if (ownTenant !== null && request.tenantId !== ownTenant) {
-      throw new DomainError('Forbidden', 'keys can be made for your own tenant only', {});
+      throw new DomainError(
+        'Forbidden',
+        `tenant: ${JSON.stringify(request.tenantId)} is not the tenant of the credential; create keys for your own tenant only`,
+        {},
+      );
     }
     const violations = violationsOf(request, this.now());
     if (violations.length > 0) throw invalidParameters(...violations);
@@ -104,20 +108,20 @@ export class ApiKeys {
     });
   }
 
-  /** Keys in the order of their making, with the revoked ones. An operator sees those of one tenant, or all. */
+  /** Returns keys in the order of their creation, including revoked ones. An operator gets the keys of one tenant, or of all. */
   async list(principal: Principal, tenantId: string | null = null): Promise<ApiKey[]> {
     const rows = await this.database.run<ApiKeyRow>(LIST_KEYS, [tenantOf(principal) ?? tenantId]);
     return rows.map(keyOf);
   }
 
   /**
-   * Gives a key another token; the one before stops working. (For a change without interruption, make a second key first.)
-   * Null when there is no such key.
+   * Replaces the token of a key, and revokes the previous token. For a change without interruption, create a second key instead.
+   * Returns null if the key does not exist.
    */
   async rotate(principal: Principal, keyId: string): Promise<IssuedApiKey | null> {
     return this.change(principal, keyId, async (before, executor) => {
       if (before.revoked_at !== null || isExpired(before.expires_at, this.now())) {
-        throw invalidField('id', 'the key is revoked or expired: make another one');
+        throw invalidField('id', 'the key is revoked or expired; create a new one');
       }
       const token = newToken();
       const values = [before.tenant_id, before.key_id, hashToken(token)];
@@ -127,7 +131,7 @@ export class ApiKeys {
     });
   }
 
-  /** Gives the key as it is afterwards, also when it was revoked before. Null when there is no such key. */
+  /** Revokes a key, and returns it. A revoked key stays unchanged. Returns null if the key does not exist. */
   async revoke(principal: Principal, keyId: string): Promise<ApiKey | null> {
     return this.change(principal, keyId, async (before, executor) => {
       if (before.revoked_at !== null) return keyOf(before);
@@ -138,7 +142,7 @@ export class ApiKeys {
     });
   }
 
-  /** The key of a token as it stands now, good or not. Null when no key has that token. */
+  /** Returns the key of a token, which may be expired or revoked, or null if no key has that token. */
   async find(token: string): Promise<ApiKey | null> {
     if (!TOKEN.test(token)) return null;
     const [row] = await this.database.run<ApiKeyRow>(FIND_KEY, [hashToken(token)]);
@@ -148,17 +152,17 @@ export class ApiKeys {
   private async change<T>(
     principal: Principal,
     keyId: string,
-    work: (before: ApiKeyRow, executor: Executor) => Promise<T>,
+    update: (before: ApiKeyRow, executor: Executor) => Promise<T>,
   ): Promise<T | null> {
     const tenantId = tenantOf(principal);
     if (!UUID.test(keyId)) return null;
-    const done = await this.database.transaction(async (executor) => {
+    const changed = await this.database.transaction(async (executor) => {
       const [before] = await this.database.run<ApiKeyRow>(LOCK_KEY, [tenantId, keyId], executor);
-      return before === undefined ? null : { before, result: await work(before, executor) };
+      return before === undefined ? null : { before, result: await update(before, executor) };
     });
-    if (done === null) return null;
-    this.withdrawals.next(done.before.token_hash.toString('base64'));
-    return done.result;
+    if (changed === null) return null;
+    this.revocations.next(changed.before.token_hash.toString('base64'));
+    return changed.result;
   }
 
   private record(principal: Principal, key: ApiKey, type: string, executor: Executor, granted: JsonObject = {}) {
@@ -170,33 +174,37 @@ export class ApiKeys {
   }
 }
 
-/** How tokens are stored and looked up. */
+/** Returns the hash by which a token is stored and looked up. */
 export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer');
 
 export const isExpired = (instant: Date | null, now: number): boolean => instant !== null && instant.getTime() <= now;
 
 const newToken = (): string => `acta_${randomBytes(32).toString('base64url')}`;
 
-/** The only tenant whose keys a caller has to do with; null for an operator. */
+/** Returns the only tenant whose keys a caller may manage, or null for an operator. */
 function tenantOf({ role, tenantId }: Principal): string | null {
   if (role === 'operator') return null;
   if (role === 'admin') return tenantId;
-  throw new DomainError('Forbidden', 'API keys are the business of tenant admins', {});
+  throw new DomainError(
+    'Forbidden',
+    `the role ${role} cannot manage API keys; use the credential of a tenant admin`,
+    {},
+  );
 }
 
 function violationsOf(request: ApiKeyRequest, now: number): FieldViolation[] {
   const { tenantId, subject, role, rings, agents = [], expiresAt = null } = request;
-  const checks: [broken: boolean, field: string, description: string][] = [
+  const checks: [violated: boolean, field: string, description: string][] = [
     [!isName(tenantId), 'tenant', `must be ${NAME_RULE}`],
     [!isSubject(subject), 'subject', `must be ${SUBJECT_RULE}`],
     [!isNameList(rings), 'rings', `must be ${NAME_LIST_RULE}`],
-    [role !== 'admin' && rings.length === 0, 'rings', `a ${role} needs at least one ring`],
+    [role !== 'admin' && rings.length === 0, 'rings', `a key with the role ${role} requires at least one ring`],
     [!isNameList(agents), 'agents', `must be ${NAME_LIST_RULE}`],
-    [role === 'worker' && agents.length === 0, 'agents', 'a worker needs at least one agent'],
-    [role !== 'worker' && agents.length > 0, 'agents', 'only a worker has agents'],
-    [expiresAt !== null && !(expiresAt.getTime() > now), 'expiresAt', 'must be a time to come'],
+    [role === 'worker' && agents.length === 0, 'agents', 'a key with the role worker requires at least one agent'],
+    [role !== 'worker' && agents.length > 0, 'agents', 'only a key with the role worker can have agents'],
+    [expiresAt !== null && !(expiresAt.getTime() > now), 'expiresAt', 'must be in the future'],
   ];
-  return checks.flatMap(([broken, field, description]) => (broken ? [{ field, description }] : []));
+  return checks.flatMap(([violated, field, description]) => (violated ? [{ field, description }] : []));
 }
 
 function keyOf(row: ApiKeyRow): ApiKey {

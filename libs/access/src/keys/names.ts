@@ -1,25 +1,26 @@
 import { BOUNDS } from '@app/domain';
 
-/** Rings, or agents, that one credential may name. */
+/** Maximum number of rings, or of agents, of one credential. */
 const LIST_LENGTH = 100;
 
-// \p{C} takes in control characters, lone surrogates and invisible marks. A comma separates names in lists of them.
+// \p{C} includes control characters, lone surrogates and invisible marks. Lists of names are separated by commas.
 const NAME = /^[^\s\p{C},]+$/u;
-// The subjects of an identity provider may be distinguished names, which have commas.
+// The subjects of an identity provider may be distinguished names, which contain commas.
 const SUBJECT = /^[^\s\p{C}]+$/u;
 
-/** What a tenant, a ring and an agent may be called. */
-export const isName = (value: unknown): value is string => fits(value, NAME);
+/** Returns whether a value is a valid name of a tenant, a ring or an agent. */
+export const isName = (value: unknown): value is string => matches(value, NAME);
 
-export const isSubject = (value: unknown): value is string => fits(value, SUBJECT);
+export const isSubject = (value: unknown): value is string => matches(value, SUBJECT);
 
 export const isNameList = (values: readonly unknown[]): values is string[] =>
   values.length <= LIST_LENGTH && values.every(isName);
 
+/** Descriptions of the rules for error messages. */
 export const NAME_RULE = `1 to ${BOUNDS.idLength} printable characters without spaces and commas`;
 export const SUBJECT_RULE = `1 to ${BOUNDS.idLength} printable characters without spaces`;
 export const NAME_LIST_RULE = `at most ${LIST_LENGTH} names of ${NAME_RULE}`;
 
-function fits(value: unknown, pattern: RegExp): value is string {
+function matches(value: unknown, pattern: RegExp): value is string {
   return typeof value === 'string' && value.length <= BOUNDS.idLength && pattern.test(value);
 }
