@@ -8,7 +8,7 @@ export interface StreamScope {
   readonly taskId?: string;
 }
 
-/** A place at which the event log differs from what was written. */
+/** A version of a stream at which the event log differs from what was written. */
 export interface StreamBreak {
   readonly tenantId: string;
   readonly taskId: string;

@@ -72,7 +72,7 @@ describe('readFeed', () => {
     expect(all.toSorted()).toEqual((await stored()).toSorted());
   });
 
-  // F36, in another database of the cluster
+  // F36, in a different database of the cluster
   it('is delayed by a transaction in a different database of the cluster, and neither skips nor repeats events after it', async () => {
     const other = await createTestDatabase();
     const { cursor: start } = await read();

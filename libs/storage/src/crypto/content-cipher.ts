@@ -4,7 +4,7 @@ import type { ServerSecret } from './server-secret.js';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** The random generator is asked for many nonces at once, because a call costs more than its bytes. */
+/** One call of the random generator returns many nonces, because the call costs more than the bytes. */
 const NONCES_PER_CALL = 256;
 
 /** The key of one task's content. To erase the content, Acta deletes the wrapped form of the key. */

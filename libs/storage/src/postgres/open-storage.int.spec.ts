@@ -70,7 +70,7 @@ describe('openStorage with DATABASE_URL', () => {
     await Promise.all(opened.map((storage) => storage.close()));
   });
 
-  // F40: a server with another secret refuses to start.
+  // F40
   it('rejects a database that was created with a different secret, and changes nothing in it', async () => {
     const first = await openStorage(options());
     await first.close();

@@ -25,6 +25,7 @@ export interface StorageOptions extends DatabaseOptions {
 /** A database that accepts connections. Its schema can be of any version, or missing. */
 export interface DatabaseConnection {
   readonly database: Database;
+  /** The secret of this deployment. Only `openStorage` checks that the database was created with it. */
   readonly secret: ServerSecret;
   /** Closes the connections, and stops the embedded Postgres unless a different process uses it. */
   close(): Promise<void>;
