@@ -21,19 +21,19 @@ export async function measureLists(
     await openList(await postgres.database('many'), many),
   ];
   try {
-    /** @type {{ page: number, count: number, bareCount: number, query: number, plan: string }[][]} */
+    /** @type {{ page: number, count: number, plainCount: number, query: number, plan: string }[][]} */
     const samples = [[], []];
     for (let run = 0; run < RUNS; run += 1) {
       for (const [index, list] of lists.entries()) samples[index].push(await list.measure());
     }
     return lists.map(({ tasks }, index) => {
-      const middle = (/** @type {'page' | 'count' | 'bareCount' | 'query'} */ value) =>
+      const middle = (/** @type {'page' | 'count' | 'plainCount' | 'query'} */ value) =>
         median(samples[index].map((run) => run[value]));
       return {
         tasks,
         pageMs: middle('page'),
         countMs: middle('count'),
-        bareCountMs: middle('bareCount'),
+        plainCountMs: middle('plainCount'),
         queryMs: middle('query'),
         plan: /** @type {string} */ (samples[index].at(-1)?.plan),
       };
@@ -65,7 +65,7 @@ async function openList(/** @type {string} */ url, /** @type {number} */ tasks) 
       const query = performance.now() - sent;
       const plan = await explain(client, statement.text, statement.values);
       const count = find(plan, (node) => node['Node Type'] === 'Aggregate' && node['Strategy'] === 'Plain');
-      const bare = await explain(client, 'select count(*) from task where tenant_id = $1 and owner = $2', [
+      const plain = await explain(client, 'select count(*) from task where tenant_id = $1 and owner = $2', [
         CALLER.tenantId,
         CALLER.subject,
       ]);
@@ -73,7 +73,7 @@ async function openList(/** @type {string} */ url, /** @type {number} */ tasks) 
       const page = (plan.Plans ?? []).filter((child) => find(child, (node) => node === count) === undefined);
       const pageMs = page.reduce((sum, node) => sum + node['Actual Total Time'] * node['Actual Loops'], 0);
       const countMs = count?.['Actual Total Time'] ?? NaN;
-      return { page: pageMs, count: countMs, bareCount: bare['Actual Total Time'], query, plan: describe(plan) };
+      return { page: pageMs, count: countMs, plainCount: plain['Actual Total Time'], query, plan: describe(plan) };
     },
     async close() {
       await client.end();
