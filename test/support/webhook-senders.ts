@@ -1,26 +1,33 @@
-import { PushOutbox, PushSender, type PushSenderOptions, PushSigner, PushUpdates, WebhookClient } from '@app/webhooks';
+import {
+  WebhookOutbox,
+  WebhookSender,
+  type WebhookSenderOptions,
+  WebhookSigner,
+  WebhookPayloads,
+  WebhookClient,
+} from '@app/webhooks';
 import type { Resolver } from '@app/network';
 import { PushPolicy } from '@app/tasks';
-import { v03, v1 } from '@app/wire';
+import { PROTOCOLS } from '@app/wire';
 import type { Replica } from './acta.js';
 
-export interface SenderSetup extends Partial<PushSenderOptions> {
+export interface SenderSetup extends Partial<WebhookSenderOptions> {
   readonly policy?: PushPolicy;
   readonly resolve?: Resolver;
   readonly timeoutMs?: number;
 }
 
 /** Starts the webhook sender of one replica, with timeouts that are short enough for a test. */
-export function startWebhookSender(replica: Replica, setup: SenderSetup = {}): PushSender {
+export function startWebhookSender(replica: Replica, setup: SenderSetup = {}): WebhookSender {
   const { policy = new PushPolicy(true, true), resolve, timeoutMs = 2_000, ...options } = setup;
   const { reader, wakeups, secret, errors } = replica;
-  const sender = new PushSender(
+  const sender = new WebhookSender(
     {
-      outbox: PushOutbox.over(replica),
-      updates: new PushUpdates(reader),
+      outbox: WebhookOutbox.over(replica),
+      payloads: new WebhookPayloads(reader),
       client: new WebhookClient(policy, timeoutMs, resolve),
-      signer: new PushSigner(secret),
-      codecFor: (version) => (version === '1.0' ? v1.codec : v03.codec),
+      signer: new WebhookSigner(secret),
+      codecFor: (version) => PROTOCOLS[version].codec,
       wakeups,
       onError: (error) => errors.push(error),
     },

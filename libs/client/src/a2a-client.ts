@@ -1,133 +1,147 @@
-import type { IncomingMessage } from 'node:http';
-import { DomainError, type Json, type JsonObject } from '@app/domain';
+import type { Json, JsonObject } from '@app/domain';
+import type { HttpResponse, PinnedHttpClient } from '@app/network';
 import {
   type A2aClientCodec,
   type OutgoingMessage,
   parseJson,
-  parseSse,
-  type RemoteCard,
-  type RemoteInterface,
-  type RemoteTask,
-  type RemoteUpdate,
-  v03,
-  v1,
+  PROTOCOLS,
+  type UpstreamCard,
+  type UpstreamInterface,
+  type UpstreamTaskSnapshot,
+  type UpstreamUpdate,
   VERSION_HEADER,
 } from '@app/wire';
-import { ClientFailure } from './client-failure.js';
-import { bodyOf, failureOf, type GuardedHttp } from './guarded-http.js';
+import { ClientFailure, decodeResponse, toClientFailure } from './client-failure.js';
+import { parseSseEvents } from './sse-events.js';
 
-/** An update of a stream. `id` is what the stream can be resumed after, when the agent gives one. */
-export interface RemoteEvent {
-  readonly update: RemoteUpdate;
+/** An update of a stream. `id` is present if the agent sent one; the stream can be resumed after it. */
+export interface UpstreamEvent {
+  readonly update: UpstreamUpdate;
   readonly id?: string;
 }
 
-const CODECS: Record<RemoteInterface['version'], A2aClientCodec> = { '1.0': v1.client, '0.3': v03.client };
+/** Limit for a response in bytes, and for one event of a stream in UTF-16 units. */
+const MAX_RESPONSE_SIZE = 8 * 1024 * 1024;
+/** For requests that an agent can answer without work. */
+const RESPONSE_TIMEOUT_MS = 30_000;
+/** For a message: an agent that replies without a task may respond only when its work is done. */
+const WORK_TIMEOUT_MS = 600_000;
+/** Many agents send no comments between events. After this time the stream is opened again. */
+const IDLE_TIMEOUT_MS = 120_000;
+const LIST_PAGE_SIZE = 100;
+const MAX_ERROR_TEXT_LENGTH = 500;
 
-/** The largest answer, and the largest event of a stream. */
-const ANSWER_BYTES = 8 * 1024 * 1024;
-/** For what an agent can say at once. */
-const ANSWER_MS = 30_000;
-/** For an agent's first word on a message: one that replies without a task says nothing until it is done. */
-const WORK_MS = 600_000;
-/** Many agents send no comments between events. A connection that is quiet for so long is asked anew. */
-const QUIET_MS = 120_000;
-const LISTED = 100;
-
-/** Another agent, spoken to as its card wants it. Methods throw ClientFailure, or the reason of their signal. */
+/** A client of one agent, in the version that its card names. Methods throw ClientFailure, or the reason of their signal. */
 export class A2aClient {
   private readonly codec: A2aClientCodec;
   private calls = 0;
 
   constructor(
-    private readonly http: GuardedHttp,
-    readonly card: RemoteCard,
-    /** Its `url` is absolute. */
-    private readonly at: RemoteInterface,
-    private readonly headers: Record<string, string>,
+    private readonly http: PinnedHttpClient,
+    readonly card: UpstreamCard,
+    /** The chosen interface of the card, with an absolute URL. */
+    private readonly endpoint: UpstreamInterface,
+    private readonly headers: Readonly<Record<string, string>>,
   ) {
-    this.codec = CODECS[at.version];
+    this.codec = PROTOCOLS[endpoint.version].client;
   }
 
-  /** Sends a message; the answer may take as long as the work does unless `returnImmediately` is heard. */
-  async send(message: OutgoingMessage, signal: AbortSignal): Promise<RemoteUpdate> {
+  /** Sends a message. The response can take as long as the work, unless the agent supports `returnImmediately`. */
+  async send(message: OutgoingMessage, signal: AbortSignal): Promise<UpstreamUpdate> {
     const { codec } = this;
-    const result = await this.call(codec.methods.send, codec.encodeSend(message), signal, WORK_MS);
-    return decoded(() => codec.decodeUpdate(result));
+    const result = await this.call(codec.methods.send, codec.encodeSend(message), signal, WORK_TIMEOUT_MS);
+    return decodeResponse(() => codec.decodeUpdate(result));
   }
 
-  /** Sends a message, and gives what comes of it. The end of the stream is no outcome: connections end. */
-  stream(message: OutgoingMessage, signal: AbortSignal): AsyncGenerator<RemoteEvent> {
-    return this.events(this.codec.methods.stream, this.codec.encodeSend(message), signal, WORK_MS);
+  /** Sends a message and yields the updates of its task. The end of the stream is no outcome, because connections end. */
+  stream(message: OutgoingMessage, signal: AbortSignal): AsyncGenerator<UpstreamEvent> {
+    return this.events(this.codec.methods.stream, this.codec.encodeSend(message), signal, WORK_TIMEOUT_MS);
   }
 
-  /** What happens to a task, from its present state on, or after the event `lastEventId`. */
-  subscribe(taskId: string, signal: AbortSignal, lastEventId?: string): AsyncGenerator<RemoteEvent> {
-    const resume: Record<string, string> = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
-    return this.events(this.codec.methods.subscribe, { id: taskId }, signal, ANSWER_MS, resume);
+  /** Yields the updates of a task, from its current state or after the event `lastEventId`. */
+  subscribe(taskId: string, signal: AbortSignal, lastEventId?: string): AsyncGenerator<UpstreamEvent> {
+    const headers: Record<string, string> = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
+    return this.events(this.codec.methods.subscribe, { id: taskId }, signal, RESPONSE_TIMEOUT_MS, headers);
   }
 
-  /** The task as it stands, with ids of at most `historyLength` messages. */
-  async task(taskId: string, historyLength: number, signal: AbortSignal): Promise<RemoteTask> {
+  /** Returns the task, with the ids of its newest `historyLength` messages. */
+  async getTask(taskId: string, historyLength: number, signal: AbortSignal): Promise<UpstreamTaskSnapshot> {
     const result = await this.call(this.codec.methods.get, { id: taskId, historyLength }, signal);
-    return decoded(() => this.codec.decodeTask(result));
+    return decodeResponse(() => this.codec.decodeTask(result));
   }
 
-  async cancel(taskId: string, signal: AbortSignal): Promise<RemoteTask> {
+  async cancelTask(taskId: string, signal: AbortSignal): Promise<UpstreamTaskSnapshot> {
     const result = await this.call(this.codec.methods.cancel, { id: taskId }, signal);
-    return decoded(() => this.codec.decodeTask(result));
+    return decodeResponse(() => this.codec.decodeTask(result));
   }
 
-  /** The newest tasks of a context, with the ids of their newest messages; none where the version has no list. */
-  async tasksOf(contextId: string, signal: AbortSignal): Promise<RemoteTask[]> {
+  /** Returns the newest tasks of a context, with the ids of their newest messages. Empty if the version has no such method. */
+  async listTasks(contextId: string, signal: AbortSignal): Promise<UpstreamTaskSnapshot[]> {
     const { list } = this.codec.methods;
     if (list === undefined) return [];
-    const result = await this.call(list, { contextId, pageSize: LISTED, historyLength: LISTED }, signal);
-    return decoded(() => this.codec.decodeTasks(result));
+    const params = { contextId, pageSize: LIST_PAGE_SIZE, historyLength: LIST_PAGE_SIZE };
+    const result = await this.call(list, params, signal);
+    return decodeResponse(() => this.codec.decodeTasks(result));
   }
 
-  private async call(method: string, params: JsonObject, signal: AbortSignal, answerMs = ANSWER_MS): Promise<Json> {
-    const response = await this.request(method, params, signal, answerMs);
-    return resultOf(response.statusCode!, await bodyOf(response, ANSWER_BYTES, signal));
+  private async call(
+    method: string,
+    params: JsonObject,
+    signal: AbortSignal,
+    responseTimeoutMs = RESPONSE_TIMEOUT_MS,
+  ): Promise<Json> {
+    try {
+      const response = await this.request(method, params, signal, responseTimeoutMs);
+      return resultOf(response.status, await response.bytes(MAX_RESPONSE_SIZE));
+    } catch (error) {
+      throw toClientFailure(error);
+    }
   }
 
   private async *events(
     method: string,
     params: JsonObject,
     signal: AbortSignal,
-    answerMs: number,
-    headers: Record<string, string> = {},
-  ): AsyncGenerator<RemoteEvent> {
-    const response = await this.request(method, params, signal, answerMs, headers);
-    const status = response.statusCode!;
+    responseTimeoutMs: number,
+    headers: Readonly<Record<string, string>> = {},
+  ): AsyncGenerator<UpstreamEvent> {
     try {
-      if (!/^text\/event-stream\b/i.test(response.headers['content-type'] ?? '') || status !== 200) {
-        const result = resultOf(status, await bodyOf(response, ANSWER_BYTES, signal));
-        yield { update: decoded(() => this.codec.decodeUpdate(result)) };
+      const response = await this.request(method, params, signal, responseTimeoutMs, headers);
+      const { status } = response;
+      if (status !== 200 || !/^text\/event-stream\b/i.test(response.headers['content-type'] ?? '')) {
+        yield this.eventOf(resultOf(status, await response.bytes(MAX_RESPONSE_SIZE)));
         return;
       }
-      for await (const arrival of arrivals(response, signal)) {
-        const result = resultOf(status, Buffer.from(arrival.data));
-        // It comes back as a header.
-        const id = /^[\x21-\x7e]{1,256}$/.test(arrival.id) ? { id: arrival.id } : {};
-        yield { update: decoded(() => this.codec.decodeUpdate(result)), ...id };
+      for await (const { data, id } of parseSseEvents(response.chunks(), MAX_RESPONSE_SIZE)) {
+        yield this.eventOf(resultOf(status, Buffer.from(data)), id);
       }
-    } finally {
-      response.destroy();
+    } catch (error) {
+      throw toClientFailure(error);
     }
+  }
+
+  private eventOf(result: Json, id = ''): UpstreamEvent {
+    const update = decodeResponse(() => this.codec.decodeUpdate(result));
+    // The id is sent back in a header, so its characters are limited.
+    return /^[\x21-\x7e]{1,256}$/.test(id) ? { update, id } : { update };
   }
 
   private request(
     method: string,
     params: JsonObject,
     signal: AbortSignal,
-    answerMs: number,
-    headers: Record<string, string> = {},
-  ): Promise<IncomingMessage> {
-    const { url, tenant, version } = this.at;
+    responseTimeoutMs: number,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<HttpResponse> {
+    const { url, tenant, version } = this.endpoint;
     this.calls += 1;
-    const scoped = tenant === undefined ? params : { ...params, tenant };
-    return this.http.send(url, {
+    const call = {
+      jsonrpc: '2.0',
+      id: this.calls,
+      method,
+      params: tenant === undefined ? params : { ...params, tenant },
+    };
+    return this.http.request(url, {
       method: 'POST',
       headers: {
         'Content-Type': 'application/json',
@@ -136,69 +150,37 @@ export class A2aClient {
         ...this.headers,
         ...headers,
       },
-      body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: this.calls, method, params: scoped })),
-      answerMs,
-      quietMs: QUIET_MS,
+      body: Buffer.from(JSON.stringify(call)),
+      responseTimeoutMs,
+      idleTimeoutMs: IDLE_TIMEOUT_MS,
       signal,
     });
   }
 }
 
-async function* arrivals(response: IncomingMessage, signal: AbortSignal) {
-  try {
-    for await (const arrival of parseSse(watched(response, signal), { maxEventBytes: ANSWER_BYTES })) {
-      if (arrival.type === 'event') yield arrival;
-    }
-  } catch (error) {
-    if (error instanceof ClientFailure || signal.aborted) throw error;
-    throw new ClientFailure('invalid', (error as Error).message);
-  }
-}
-
-/** The bytes of a stream, whose connection breaks with a failure that says so. */
-async function* watched(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) yield chunk;
-  } catch (error) {
-    throw failureOf(error, signal);
-  }
-}
-
-/** The result in a JSON-RPC response. */
+/** Returns the result of a JSON-RPC response. */
 function resultOf(status: number, body: Buffer): Json {
-  // Whatever the body says of it: the agent, or what stands before it, cannot answer now.
-  if (status === 429 || status >= 500) throw new ClientFailure('unreachable', `it answered ${status}`, status);
+  const failed = `the agent responded with status ${status}`;
+  // The body does not matter: the agent, or a proxy in front of it, cannot respond now.
+  if (status === 429 || status >= 500) throw new ClientFailure('unreachable', failed, status);
   let response: Json;
   try {
     response = parseJson(body);
   } catch {
-    if (status >= 400) throw new ClientFailure('refused', `it answered ${status}`, status);
-    throw new ClientFailure('invalid', 'its answer is not JSON');
+    if (status >= 400) throw new ClientFailure('rejected', failed, status);
+    throw new ClientFailure('invalid', 'the response is not JSON');
   }
   const { error, result } = isObject(response) ? response : {};
   if (isObject(error)) {
     const { message } = error;
     const code = Number(error['code']);
-    const says = typeof message === 'string' && message !== '' ? `: ${message.slice(0, SAID)}` : '';
-    throw new ClientFailure('refused', `it answered with error ${code}${says}`, code);
+    const text = typeof message === 'string' && message !== '' ? `: ${message.slice(0, MAX_ERROR_TEXT_LENGTH)}` : '';
+    throw new ClientFailure('rejected', `the agent responded with error ${code}${text}`, code);
   }
-  if (status >= 400) throw new ClientFailure('refused', `it answered ${status}`, status);
-  if (result === undefined) throw new ClientFailure('invalid', 'its answer is no JSON-RPC response');
+  if (status >= 400) throw new ClientFailure('rejected', failed, status);
+  if (result === undefined) throw new ClientFailure('invalid', 'the response is not a JSON-RPC response');
   return result;
 }
 
-const SAID = 500;
-
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Throws ClientFailure for what is no A2A. */
-export function decoded<T>(decode: () => T): T {
-  try {
-    return decode();
-  } catch (error) {
-    if (!DomainError.is(error, 'InvalidParameters')) throw error;
-    const what = error.details.violations.map(({ field, description }) => `${field} ${description}`).join('; ');
-    throw new ClientFailure('invalid', `its answer is no A2A: ${what}`);
-  }
-}

@@ -1,17 +1,20 @@
+import { DomainError } from '@app/domain';
+import { HttpFailure } from '@app/network';
+
 /**
- * Why an agent did not answer as asked:
- * - `unreachable`: no connection, no answer in time, or an answer that asks to come back; the same request may succeed later.
- * - `refused`: the agent said no, with a JSON-RPC code or an HTTP status.
- * - `invalid`: its answer is no A2A, or more than is read.
- * - `not-allowed`: the address may not be connected to.
+ * Why a request to an agent has no usable result:
+ * - `unreachable`: no connection, no response in time, or a temporary status (429, 5xx). The same request may succeed later.
+ * - `rejected`: the agent rejected the request with a JSON-RPC error or an HTTP status.
+ * - `invalid`: the response is not valid A2A, or exceeds a limit.
+ * - `not-allowed`: the rules forbid the address.
  */
-export type ClientFailureKind = 'unreachable' | 'refused' | 'invalid' | 'not-allowed';
+export type ClientFailureKind = 'unreachable' | 'rejected' | 'invalid' | 'not-allowed';
 
 export class ClientFailure extends Error {
   constructor(
     readonly kind: ClientFailureKind,
     message: string,
-    /** JSON-RPC code, or HTTP status where there is none. */
+    /** The JSON-RPC error code, or the HTTP status if there is none. */
     readonly code?: number,
   ) {
     super(message);
@@ -19,5 +22,20 @@ export class ClientFailure extends Error {
 
   static is(error: unknown, kind: ClientFailureKind): error is ClientFailure {
     return error instanceof ClientFailure && error.kind === kind;
+  }
+}
+
+/** Returns an HttpFailure as a ClientFailure, and any other error unchanged. */
+export const toClientFailure = (error: unknown): unknown =>
+  error instanceof HttpFailure ? new ClientFailure(error.kind, error.message) : error;
+
+/** Calls a decoder of `@app/wire`. Throws ClientFailure if the response is not valid A2A. */
+export function decodeResponse<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (!DomainError.is(error, 'InvalidParameters')) throw error;
+    const problems = error.details.violations.map(({ field, description }) => `${field} ${description}`);
+    throw new ClientFailure('invalid', `the response is not valid A2A: ${problems.join('; ')}`);
   }
 }

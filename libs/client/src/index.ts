@@ -1,4 +1,5 @@
-export * from './a2a-client.js';
-export * from './client-failure.js';
-export * from './connect.js';
-export type { RemoteCard, RemoteIds, RemoteStatus, RemoteTask, RemoteUpdate } from '@app/wire';
+export type { A2aClient } from './a2a-client.js';
+export { ClientFailure } from './client-failure.js';
+export { connect } from './connect.js';
+export { parseSseEvents, type SseEvent } from './sse-events.js';
+export type { UpstreamIds, UpstreamStatus, UpstreamTaskSnapshot, UpstreamUpdate } from '@app/wire';

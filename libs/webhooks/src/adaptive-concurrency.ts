@@ -1,53 +1,55 @@
-interface Lane {
+interface Entry {
   inFlight: number;
   limit: number;
 }
 
-/** Lanes kept for places that answer well, after which the one that was used longest ago is forgotten. */
-const KEPT = 1_000;
+/** Above this number of keys, the idle key that was used least recently is dropped; its limit starts again. */
+const MAX_KEYS = 1_000;
 
 /**
- * How much goes to one place at a time. A place starts with little and gets more while it answers; one failure takes it
- * back to the start. So a place that never answers holds what it started with, and no more.
+ * Limits the deliveries in flight for each key (the origin or the URL of a webhook). The limit of a key starts low, doubles
+ * with each success and returns to the start with a failure. So a target that never responds occupies few slots.
  */
-export class PushLanes {
-  private readonly lanes = new Map<string, Lane>();
+export class AdaptiveConcurrency {
+  /** In the order of the last use. */
+  private readonly entries = new Map<string, Entry>();
 
   constructor(
-    private readonly start: number,
-    private readonly max: number,
+    private readonly initialLimit: number,
+    private readonly maxLimit: number,
   ) {}
 
-  enter(name: string): void {
-    const lane = this.lanes.get(name) ?? { inFlight: 0, limit: this.start };
-    lane.inFlight += 1;
-    this.lanes.delete(name);
-    this.lanes.set(name, lane);
+  acquire(key: string): void {
+    const entry = this.entries.get(key) ?? { inFlight: 0, limit: this.initialLimit };
+    entry.inFlight += 1;
+    this.entries.delete(key);
+    this.entries.set(key, entry);
   }
 
-  answered(name: string, well: boolean): void {
-    const lane = this.lanes.get(name);
-    if (lane !== undefined) lane.limit = well ? Math.min(lane.limit * 2, this.max) : this.start;
+  /** Adjusts the limit after an attempt. */
+  report(key: string, succeeded: boolean): void {
+    const entry = this.entries.get(key);
+    if (entry !== undefined) entry.limit = succeeded ? Math.min(entry.limit * 2, this.maxLimit) : this.initialLimit;
   }
 
-  leave(name: string): void {
-    const lane = this.lanes.get(name);
-    if (lane === undefined) return;
-    lane.inFlight -= 1;
-    // At its start it is like one that was never seen.
-    if (lane.inFlight === 0 && lane.limit === this.start) this.lanes.delete(name);
-    if (this.lanes.size > KEPT) this.forgetOne();
+  release(key: string): void {
+    const entry = this.entries.get(key);
+    if (entry === undefined) return;
+    entry.inFlight -= 1;
+    // An entry at the initial limit contains no information.
+    if (entry.inFlight === 0 && entry.limit === this.initialLimit) this.entries.delete(key);
+    if (this.entries.size > MAX_KEYS) this.dropIdle();
   }
 
-  /** Names of the places that get nothing more for now. */
-  full(): string[] {
-    return [...this.lanes].filter(([, lane]) => lane.inFlight >= lane.limit).map(([name]) => name);
+  /** Returns the keys whose limit is reached. */
+  saturated(): string[] {
+    return [...this.entries].filter(([, { inFlight, limit }]) => inFlight >= limit).map(([key]) => key);
   }
 
-  private forgetOne(): void {
-    for (const [name, { inFlight }] of this.lanes) {
+  private dropIdle(): void {
+    for (const [key, { inFlight }] of this.entries) {
       if (inFlight > 0) continue;
-      this.lanes.delete(name);
+      this.entries.delete(key);
       return;
     }
   }

@@ -1,7 +1,7 @@
-export * from './list-webhook-deliveries.query.js';
-export * from './webhook-client.js';
-export * from './webhook-outbox.js';
-export * from './webhook-payloads.js';
-export * from './webhook-sender.js';
-export * from './webhook-signer.js';
-export * from './webhooks.module.js';
+export { ListWebhookDeliveries } from './list-webhook-deliveries.query.js';
+export { WebhookClient } from './webhook-client.js';
+export { type WebhookDelivery, type WebhookDeliveryState, WebhookOutbox } from './webhook-outbox.js';
+export { WebhookPayloads } from './webhook-payloads.js';
+export { WebhookSender, type WebhookSenderOptions } from './webhook-sender.js';
+export { WebhookSigner } from './webhook-signer.js';
+export { WebhooksModule } from './webhooks.module.js';

@@ -1,10 +1,10 @@
 import type { Principal } from '@app/domain';
-import { AccessRecord, type HistoryPage, type PageRequest, TaskReader, visibleTask } from '@app/tasks';
+import { AccessAudit, type HistoryPage, type PageRequest, TaskReader, requireAuditedRow } from '@app/tasks';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
-import { type PushDelivery, PushOutbox } from './webhook-outbox.js';
+import { type WebhookDelivery, WebhookOutbox } from './webhook-outbox.js';
 
-/** What became of telling a task's webhooks, by versions; `limit` counts versions. Errors: TaskNotFound. */
-export class ListPushes extends Query<HistoryPage<PushDelivery>> {
+/** Lists the deliveries of a task's webhooks by version. `limit` counts versions. Errors: TaskNotFound. */
+export class ListWebhookDeliveries extends Query<HistoryPage<WebhookDelivery>> {
   constructor(
     readonly principal: Principal,
     readonly taskId: string,
@@ -14,20 +14,24 @@ export class ListPushes extends Query<HistoryPage<PushDelivery>> {
   }
 }
 
-@QueryHandler(ListPushes)
-export class ListPushesHandler implements IQueryHandler<ListPushes> {
+@QueryHandler(ListWebhookDeliveries)
+export class ListWebhookDeliveriesHandler implements IQueryHandler<ListWebhookDeliveries> {
   constructor(
-    private readonly outbox: PushOutbox,
+    private readonly outbox: WebhookOutbox,
     private readonly reader: TaskReader,
-    private readonly access: AccessRecord,
+    private readonly access: AccessAudit,
   ) {}
 
-  async execute({ principal, taskId, page: { after, limit } }: ListPushes): Promise<HistoryPage<PushDelivery>> {
-    await visibleTask(principal, taskId, { reader: this.reader, access: this.access });
-    const found = await this.outbox.ofTask(principal.tenantId, taskId, after, limit + 1);
-    const versions = [...new Set(found.map(({ version }) => version))].slice(0, limit);
+  async execute({
+    principal,
+    taskId,
+    page: { after, limit },
+  }: ListWebhookDeliveries): Promise<HistoryPage<WebhookDelivery>> {
+    await requireAuditedRow(principal, taskId, { reader: this.reader, access: this.access });
+    const deliveries = await this.outbox.listForTask(principal.tenantId, taskId, after, limit + 1);
+    const versions = [...new Set(deliveries.map(({ version }) => version))].slice(0, limit);
     const last = versions.at(-1) ?? after;
-    const items = found.filter(({ version }) => version <= last);
-    return { items, nextAfter: items.length < found.length ? last : null };
+    const items = deliveries.filter(({ version }) => version <= last);
+    return { items, nextAfter: items.length < deliveries.length ? last : null };
   }
 }

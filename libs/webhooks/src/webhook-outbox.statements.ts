@@ -1,14 +1,14 @@
 import type { NamedStatement } from '@app/storage';
 
 /**
- * Leases webhooks that have something due, at most one for each origin: whoever asks knows of each origin only that it has
- * room for one more. Only the looks-due list is limited before the origins are told apart, so that a crowd that waits for
- * one place hides the others for one round at most.
+ * Leases webhooks with a due delivery, at most one for each origin, because the caller knows only that each origin has a free
+ * slot. Only the list of due webhooks is limited before they are grouped by origin. So many webhooks of one origin hide the
+ * others for one claim at most.
  *
- * $1 origins and $2 URLs that have no room, $3 limit, $4 lease, $5 its length.
+ * $1 saturated origins, $2 saturated URLs, $3 limit, $4 lease, $5 duration of the lease in milliseconds.
  */
-export const CLAIM_PUSHES: NamedStatement = {
-  name: 'claim_pushes',
+export const CLAIM_WEBHOOKS: NamedStatement = {
+  name: 'claim_webhooks',
   text: `with due as (
       select tenant_id, task_id, config_id, origin_key, next_attempt_at from push_config
       where next_attempt_at <= clock_timestamp() and not (origin_key = any($1)) and not (url_key = any($2))
@@ -36,18 +36,18 @@ export const CLAIM_PUSHES: NamedStatement = {
       k.wrapped_key, d.version, d.attempts`,
 };
 
-/** The function stands in `migrations/0005-push.ts`. */
-export const SETTLE_PUSH: NamedStatement = {
-  name: 'settle_push',
+/** `settle_push` is defined in `migrations/0005-push.ts`. */
+export const SETTLE_DELIVERY: NamedStatement = {
+  name: 'settle_delivery',
   text: `select version, attempts from settle_push($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 };
 
 /**
- * Deliveries of one task, a page of versions at a time: webhooks that are told of one version stay together.
- * $1 tenant, $2 task, $3 version after which the page begins, $4 versions.
+ * Lists the deliveries of one task by pages of versions, so that all deliveries of one version are on one page.
+ * $1 tenant, $2 task, $3 version after which the page begins, $4 number of versions.
  */
-export const TASK_PUSHES: NamedStatement = {
-  name: 'task_pushes',
+export const LIST_TASK_DELIVERIES: NamedStatement = {
+  name: 'list_task_deliveries',
   text: `select d.* from push_delivery d
     where d.tenant_id = $1 and d.task_id = $2 and d.version in (
       select distinct version from push_delivery
@@ -55,20 +55,20 @@ export const TASK_PUSHES: NamedStatement = {
     order by d.version, d.config_id`,
 };
 
-/** Newest first. $1 tenant, $2 task, $3 states, $4 limit; null is any. */
-export const FIND_PUSHES: NamedStatement = {
-  name: 'find_pushes',
+/** Lists deliveries, newest first. $1 tenant or null, $2 task or null, $3 states, $4 limit. */
+export const FIND_DELIVERIES: NamedStatement = {
+  name: 'find_deliveries',
   text: `select d.* from push_delivery d
     where ($1::text is null or d.tenant_id = $1) and ($2::text is null or d.task_id = $2) and d.state = any($3::text[])
     order by d.created_at desc, d.tenant_id, d.task_id, d.config_id, d.version desc limit $4`,
 };
 
 /**
- * Gives dead deliveries all their attempts again. The webhook's row is locked first, as everywhere.
- * $1 tenant, $2 task, $3 webhook; null is any.
+ * Resets dead deliveries to pending, with no attempts. It locks the webhook's row first, in the lock order of the migration.
+ * $1 tenant or null, $2 task or null, $3 webhook or null.
  */
-export const RETRY_DEAD_PUSHES: NamedStatement = {
-  name: 'retry_dead_pushes',
+export const RETRY_DEAD_DELIVERIES: NamedStatement = {
+  name: 'retry_dead_deliveries',
   text: `with locked as materialized (
       select c.tenant_id, c.task_id, c.config_id from push_config c
       where ($1::text is null or c.tenant_id = $1) and ($2::text is null or c.task_id = $2)

@@ -1,17 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, EventDecoder, type ServerSecret, WebhookCipher, type WebhookTarget } from '@app/storage';
-import { CLAIM_PUSHES, FIND_PUSHES, RETRY_DEAD_PUSHES, SETTLE_PUSH, TASK_PUSHES } from './webhook-outbox.statements.js';
+import {
+  type Database,
+  EventDecoder,
+  type Schema,
+  type ServerSecret,
+  WebhookCipher,
+  type WebhookTarget,
+} from '@app/storage';
+import type { Selectable } from 'kysely';
+import {
+  CLAIM_WEBHOOKS,
+  FIND_DELIVERIES,
+  RETRY_DEAD_DELIVERIES,
+  SETTLE_DELIVERY,
+  LIST_TASK_DELIVERIES,
+} from './webhook-outbox.statements.js';
 
-export type PushState = 'pending' | 'delivered' | 'dead';
+export type WebhookDeliveryState = DeliveryRow['state'];
 
-/** What became of telling one webhook of one event. Says nothing of where the webhook is. */
-export interface PushDelivery {
+/** The delivery of one event to one webhook. It does not contain the URL. */
+export interface WebhookDelivery {
   readonly tenantId: string;
   readonly taskId: string;
   readonly configId: string;
-  /** Of the event that it tells of. */
+  /** Version of the task after the event. */
   readonly version: number;
-  readonly state: PushState;
+  readonly state: WebhookDeliveryState;
   readonly attempts: number;
   readonly createdAt: string;
   readonly lastAttemptAt: string | null;
@@ -19,151 +33,146 @@ export interface PushDelivery {
   readonly lastError: string | null;
 }
 
-/** What is to be told next, and how often that was tried. */
-export interface DuePush {
+/** The next delivery of a claimed webhook, and the number of its failed attempts. */
+export interface DueDelivery {
   readonly version: number;
   readonly attempts: number;
 }
 
-/** A webhook that this process alone tells for a while. */
-export interface PushClaim {
+/** A webhook that is leased to one sender. */
+export interface WebhookClaim {
   readonly tenantId: string;
   readonly taskId: string;
   readonly configId: string;
   readonly protocolVersion: string;
-  /** Null once the task is erased. */
+  /** Null if the task was erased. */
   readonly target: WebhookTarget | null;
-  /** Names of its places in the limits of a sender. */
-  readonly origin: string;
-  readonly url: string;
+  /** Keyed hashes, in hex: a sender limits deliveries to one origin and to one URL without knowing them. */
+  readonly originKey: string;
+  readonly urlKey: string;
   readonly lease: string;
-  readonly next: DuePush | null;
+  readonly next: DueDelivery | null;
 }
 
-/** What an attempt came to. `pending` waits and is tried again. */
-export type PushOutcome =
+/** The result of an attempt. A `pending` delivery is attempted again after `waitMs`. */
+export type DeliveryOutcome =
   | { readonly state: 'delivered' }
   | { readonly state: 'dead'; readonly error: string }
   | { readonly state: 'pending'; readonly error: string; readonly waitMs: number };
 
-interface DeliveryRow {
-  tenant_id: string;
-  task_id: string;
-  config_id: string;
-  version: number;
-  state: PushState;
-  attempts: number;
-  created_at: Date;
-  last_attempt_at: Date | null;
-  delivered_at: Date | null;
-  last_error: string | null;
+type DeliveryRow = Selectable<Schema['push_delivery']>;
+
+interface ClaimRow extends Omit<Selectable<Schema['push_config']>, 'next_attempt_at' | 'lease'> {
+  readonly wrapped_key: Buffer | null;
+  /** Of the next delivery; null if the webhook has none. */
+  readonly version: number | null;
+  readonly attempts: number | null;
 }
 
-interface ClaimRow {
-  tenant_id: string;
-  task_id: string;
-  config_id: string;
-  protocol_version: string;
-  sealed_target: Buffer;
-  origin_key: Buffer;
-  url_key: Buffer;
-  wrapped_key: Buffer | null;
-  version: number | null;
-  attempts: number | null;
-}
-
-/** The deliveries that wait, and what became of the others. Leases and waits are kept by the database's clock alone. */
-export class PushOutbox {
+/** The deliveries of all webhooks. Leases and waits use database time. */
+export class WebhookOutbox {
   constructor(
     private readonly database: Database,
     private readonly decoder: EventDecoder,
     private readonly cipher: WebhookCipher,
   ) {}
 
-  /** Creates it outside of Nest. */
+  /** Creates an outbox without Nest. */
   static over({ database, secret }: { readonly database: Database; readonly secret: ServerSecret }) {
-    return new PushOutbox(database, new EventDecoder(secret), new WebhookCipher(secret));
+    return new WebhookOutbox(database, new EventDecoder(secret), new WebhookCipher(secret));
   }
 
+  /** Leases due webhooks, except those of saturated origins and URLs: at most `limit`, and one for each origin. */
   async claim(
-    full: { readonly origins: readonly string[]; readonly urls: readonly string[] },
+    saturated: { readonly origins: readonly string[]; readonly urls: readonly string[] },
     limit: number,
     leaseMs: number,
-  ): Promise<PushClaim[]> {
+  ): Promise<WebhookClaim[]> {
     const lease = randomUUID();
-    const keys = (names: readonly string[]) => names.map((name) => Buffer.from(name, 'hex'));
-    const rows = await this.database.run<ClaimRow>(CLAIM_PUSHES, [
-      keys(full.origins),
-      keys(full.urls),
+    const bytes = (keys: readonly string[]) => keys.map((key) => Buffer.from(key, 'hex'));
+    const rows = await this.database.run<ClaimRow>(CLAIM_WEBHOOKS, [
+      bytes(saturated.origins),
+      bytes(saturated.urls),
       limit,
       lease,
       leaseMs,
     ]);
     return rows.map((row) => {
       const { tenant_id: tenantId, task_id: taskId, config_id: configId, version, attempts } = row;
-      const key = this.decoder.unwrap(tenantId, taskId, row.wrapped_key);
+      const key = this.decoder.unwrapKey(tenantId, taskId, row.wrapped_key);
       return {
         tenantId,
         taskId,
         configId,
         protocolVersion: row.protocol_version,
-        target: key === null ? null : this.cipher.open(row.sealed_target, key, { tenantId, taskId, configId }),
-        origin: row.origin_key.toString('hex'),
-        url: row.url_key.toString('hex'),
+        target: key === null ? null : this.cipher.decrypt(row.sealed_target, key, { tenantId, taskId, configId }),
+        originKey: row.origin_key.toString('hex'),
+        urlKey: row.url_key.toString('hex'),
         lease,
         next: version === null || attempts === null ? null : { version, attempts },
       };
     });
   }
 
-  /** Records an outcome and goes on: gives what is next, under a lease that starts anew, or null when this claim is over. */
-  async settle(claim: PushClaim, version: number, outcome: PushOutcome, leaseMs: number): Promise<DuePush | null> {
+  /** Records an outcome. Returns the next delivery and renews the lease, or returns null if the claim has ended. */
+  async settle(
+    claim: WebhookClaim,
+    version: number,
+    outcome: DeliveryOutcome,
+    leaseMs: number,
+  ): Promise<DueDelivery | null> {
     const error = outcome.state === 'delivered' ? null : outcome.error;
     return outcome.state === 'pending'
-      ? this.settled(claim, [version, outcome.state, error, Math.round(outcome.waitMs), false, leaseMs])
-      : this.settled(claim, [version, outcome.state, error, 0, true, leaseMs]);
+      ? this.settleAndClaim(claim, [version, outcome.state, error, Math.round(outcome.waitMs), false, leaseMs])
+      : this.settleAndClaim(claim, [version, outcome.state, error, 0, true, leaseMs]);
   }
 
-  /** What is next now, under a lease that starts anew. */
-  next(claim: PushClaim, leaseMs: number): Promise<DuePush | null> {
-    return this.settled(claim, [0, null, null, 0, true, leaseMs]);
+  /** Returns the next delivery and renews the lease, or returns null if the claim has ended. */
+  next(claim: WebhookClaim, leaseMs: number): Promise<DueDelivery | null> {
+    return this.settleAndClaim(claim, [0, null, null, 0, true, leaseMs]);
   }
 
-  /** Gives the webhook back, for whoever comes next. */
-  async release(claim: PushClaim): Promise<void> {
-    await this.settled(claim, [0, null, null, 0, false, 0]);
+  /** Ends the lease, so that any sender can claim the webhook. */
+  async release(claim: WebhookClaim): Promise<void> {
+    await this.settleAndClaim(claim, [0, null, null, 0, false, 0]);
   }
 
-  async ofTask(tenantId: string, taskId: string, after: number, versions: number): Promise<PushDelivery[]> {
-    return (await this.database.run<DeliveryRow>(TASK_PUSHES, [tenantId, taskId, after, versions])).map(deliveryOf);
+  /** Lists the deliveries of a task after a version, for at most `versions` versions. */
+  async listForTask(tenantId: string, taskId: string, after: number, versions: number): Promise<WebhookDelivery[]> {
+    return (await this.database.run<DeliveryRow>(LIST_TASK_DELIVERIES, [tenantId, taskId, after, versions])).map(
+      deliveryOf,
+    );
   }
 
-  /** Deliveries of the whole database, newest first: for operators. */
+  /** Lists the deliveries of all tenants for operators, newest first. */
   async find(
-    filter: { readonly tenantId?: string; readonly taskId?: string; readonly states: readonly PushState[] },
+    filter: { readonly tenantId?: string; readonly taskId?: string; readonly states: readonly WebhookDeliveryState[] },
     limit: number,
-  ): Promise<PushDelivery[]> {
+  ): Promise<WebhookDelivery[]> {
     const { tenantId = null, taskId = null, states } = filter;
-    return (await this.database.run<DeliveryRow>(FIND_PUSHES, [tenantId, taskId, states, limit])).map(deliveryOf);
+    return (await this.database.run<DeliveryRow>(FIND_DELIVERIES, [tenantId, taskId, states, limit])).map(deliveryOf);
   }
 
-  /** Has dead deliveries sent once more, even where later ones have arrived since. Gives them. */
-  async retryDead(which: {
+  /** Resets dead deliveries to pending and returns them. A webhook can receive them after later events. */
+  async retryDead(filter: {
     readonly tenantId?: string;
     readonly taskId?: string;
     readonly configId?: string;
-  }): Promise<PushDelivery[]> {
-    const { tenantId = null, taskId = null, configId = null } = which;
-    return (await this.database.run<DeliveryRow>(RETRY_DEAD_PUSHES, [tenantId, taskId, configId])).map(deliveryOf);
+  }): Promise<WebhookDelivery[]> {
+    const { tenantId = null, taskId = null, configId = null } = filter;
+    return (await this.database.run<DeliveryRow>(RETRY_DEAD_DELIVERIES, [tenantId, taskId, configId])).map(deliveryOf);
   }
 
-  private async settled({ tenantId, taskId, configId, lease }: PushClaim, values: unknown[]): Promise<DuePush | null> {
-    const all = [tenantId, taskId, configId, lease, ...values];
-    return (await this.database.run<DuePush>(SETTLE_PUSH, all))[0] ?? null;
+  private async settleAndClaim(
+    { tenantId, taskId, configId, lease }: WebhookClaim,
+    values: unknown[],
+  ): Promise<DueDelivery | null> {
+    const parameters = [tenantId, taskId, configId, lease, ...values];
+    return (await this.database.run<DueDelivery>(SETTLE_DELIVERY, parameters))[0] ?? null;
   }
 }
 
-const deliveryOf = (row: DeliveryRow): PushDelivery => ({
+const deliveryOf = (row: DeliveryRow): WebhookDelivery => ({
   tenantId: row.tenant_id,
   taskId: row.task_id,
   configId: row.config_id,

@@ -1,9 +1,10 @@
 import { evolve, type Message, type RecordedEvent, type TaskState } from '@app/domain';
 import type { TaskReader } from '@app/tasks';
 import { type A2aCodec, type StreamUpdate, updatesOf } from '@app/wire';
+import { LRUCache } from 'lru-cache';
 
-/** States kept so that the next event of the same task need not fold its past anew. */
-const KEPT = 2_000;
+/** Tasks whose last state is kept, so that the next event of the task does not fold all earlier ones again. */
+const MAX_STATES = 2_000;
 
 interface Task {
   readonly tenantId: string;
@@ -11,47 +12,47 @@ interface Task {
 }
 
 /**
- * What one event tells a webhook. The status is that of the event, whatever happened since: it is folded from the facts
- * up to the event, and the task's row is not asked.
+ * Creates the payload of a delivery from one event. The status is that of the event and not the current one, so it is folded
+ * from the facts up to the event instead of read from the task's row.
  */
-export class PushUpdates {
-  private readonly states = new Map<string, TaskState>();
+export class WebhookPayloads {
+  private readonly states = new LRUCache<string, TaskState>({ max: MAX_STATES });
 
   constructor(private readonly reader: TaskReader) {}
 
-  /** The update of one version; null when there is nothing left to tell: its content was erased or cannot be read. */
-  async at(task: Task, version: number, tells: A2aCodec['webhook']['payload']): Promise<StreamUpdate | null> {
+  /** Returns the update of one version, or null if its content was erased or cannot be read. */
+  async updateOf(task: Task, version: number, payload: A2aCodec['webhook']['payload']): Promise<StreamUpdate | null> {
     const { tenantId, taskId } = task;
     const before = await this.stateBefore(task, version);
     const [event] = await this.reader.events(tenantId, taskId, version - 1, 1);
     if (event === undefined || event.missing !== undefined) return null;
     const after = evolve(before, event, event);
-    this.keep(task, after);
+    this.states.set(keyOf(task), after);
     const [update] = updatesOf(event, before, after, taskId);
     if (update === undefined) return null;
-    return tells === 'update' || update.type === 'message' ? update : this.wholeTask(task, event, after);
+    return payload === 'update' || update.type === 'message' ? update : this.wholeTask(task, event, after);
   }
 
   /**
-   * The whole task with the status of the event. Artifacts are those that can be read by now: what was published later may
-   * be among them already, and is told again in its turn.
+   * Returns the whole task with the status of the event. Its artifacts are the current ones: an artifact that was published
+   * after the event can already be included, and is sent again with its own event.
    */
   private async wholeTask(task: Task, event: RecordedEvent, state: TaskState): Promise<StreamUpdate | null> {
     const view = await this.reader.view(task.tenantId, task.taskId, { artifacts: true, historyLength: 0 });
     if (view === null) return null;
-    const { statusMessage: _newest, ...shown } = view;
+    const { statusMessage: _current, ...rest } = view;
     const message = await this.statusMessageOf(task, event, state);
     return {
       type: 'task',
-      view: { ...shown, state, history: [], ...(message === undefined ? {} : { statusMessage: message }) },
+      view: { ...rest, state, history: [], ...(message === undefined ? {} : { statusMessage: message }) },
     };
   }
 
   private async statusMessageOf({ tenantId, taskId }: Task, event: RecordedEvent, { statusMessage }: TaskState) {
     if (statusMessage === null) return undefined;
     if (statusMessage === event.version) return event.content?.message;
-    const [said] = await this.reader.events(tenantId, taskId, statusMessage - 1, 1);
-    return said?.content?.message satisfies Message | undefined;
+    const [source] = await this.reader.events(tenantId, taskId, statusMessage - 1, 1);
+    return source?.content?.message satisfies Message | undefined;
   }
 
   private async stateBefore(task: Task, version: number): Promise<TaskState | null> {
@@ -59,13 +60,6 @@ export class PushUpdates {
     const kept = this.states.get(keyOf(task));
     const from = kept !== undefined && kept.version < version ? kept : null;
     return this.reader.stateAt(task.tenantId, task.taskId, version - 1, from);
-  }
-
-  private keep(task: Task, state: TaskState): void {
-    const key = keyOf(task);
-    this.states.delete(key);
-    this.states.set(key, state);
-    if (this.states.size > KEPT) this.states.delete(this.states.keys().next().value!);
   }
 }
 

@@ -1,15 +1,15 @@
 import { sign } from 'node:crypto';
 import type { ServerSecret, SigningKey } from '@app/storage';
 
-/** Signs what is told to webhooks. The public key is in the server's key set (`/.well-known/jwks.json`). */
-export class PushSigner {
+/** Signs the bodies of deliveries. The public key is in the server's key set (`/.well-known/jwks.json`). */
+export class WebhookSigner {
   private readonly key: SigningKey;
 
   constructor(secret: ServerSecret) {
     this.key = secret.signingKey('webhook');
   }
 
-  /** The `X-Acta-Signature` header: over the seconds of the epoch, a dot, and the body's bytes. */
+  /** Returns the `X-Acta-Signature` header. It covers the time in seconds since 1970, a dot, and the bytes of the body. */
   header(body: Buffer, seconds: number): string {
     const signature = sign(null, Buffer.concat([Buffer.from(`${seconds}.`), body]), this.key.privateKey);
     return `t=${seconds},kid=${this.key.keyId},v1=${signature.toString('base64')}`;

@@ -2,68 +2,72 @@ import { Database, EventDecoder, ServerSecret, TaskWakeups, WebhookCipher } from
 import { PushPolicy, TaskReader } from '@app/tasks';
 import type { A2aCodec, ProtocolVersion } from '@app/wire';
 import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { ListPushesHandler } from './list-webhook-deliveries.query.js';
-import { PushOutbox } from './webhook-outbox.js';
-import { PUSH_DEFAULTS, PushSender } from './webhook-sender.js';
-import { PushSigner } from './webhook-signer.js';
-import { PushUpdates } from './webhook-payloads.js';
+import { ListWebhookDeliveriesHandler } from './list-webhook-deliveries.query.js';
+import { WebhookOutbox } from './webhook-outbox.js';
+import { WEBHOOK_SENDER_DEFAULTS, WebhookSender } from './webhook-sender.js';
+import { WebhookSigner } from './webhook-signer.js';
+import { WebhookPayloads } from './webhook-payloads.js';
 import { WebhookClient } from './webhook-client.js';
 
-export interface PushOptions {
+export interface WebhooksOptions {
   readonly codecFor: (protocolVersion: ProtocolVersion) => A2aCodec;
-  /** How long a webhook may take to answer. */
+  /** Limit for the response of a webhook, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** A sender may wait out one attempt, and must be done with what follows before another one takes over. */
+/** The lease covers one attempt that times out, the start of the next one, and the statements between them. */
 const LEASE_TIMEOUTS = 3;
 
-/** Tells webhooks from this process. */
+/** Sends webhooks from this process. */
 @Module({})
-export class PushModule implements OnApplicationBootstrap, OnModuleDestroy {
-  constructor(private readonly sender: PushSender) {}
+export class WebhooksModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(private readonly sender: WebhookSender) {}
 
-  static with({ codecFor, timeoutMs }: PushOptions): DynamicModule {
-    const logger = new Logger('push');
+  static with({ codecFor, timeoutMs }: WebhooksOptions): DynamicModule {
+    const logger = new Logger('webhooks');
     const onError = (error: unknown, claim?: { readonly taskId: string }) =>
-      logger.error({ message: error instanceof Error ? error.message : String(error), taskId: claim?.taskId });
+      logger.error({ message: 'webhook sender failed', taskId: claim?.taskId, error });
     return {
-      module: PushModule,
+      module: WebhooksModule,
       global: true,
       providers: [
         {
-          provide: PushOutbox,
+          provide: WebhookOutbox,
           inject: [Database, EventDecoder, WebhookCipher],
           useFactory: (database: Database, decoder: EventDecoder, cipher: WebhookCipher) =>
-            new PushOutbox(database, decoder, cipher),
+            new WebhookOutbox(database, decoder, cipher),
         },
-        { provide: PushSigner, inject: [ServerSecret], useFactory: (secret: ServerSecret) => new PushSigner(secret) },
         {
-          provide: PushSender,
-          inject: [PushOutbox, PushSigner, TaskReader, TaskWakeups, PushPolicy],
+          provide: WebhookSigner,
+          inject: [ServerSecret],
+          useFactory: (secret: ServerSecret) => new WebhookSigner(secret),
+        },
+        {
+          provide: WebhookSender,
+          inject: [WebhookOutbox, WebhookSigner, TaskReader, TaskWakeups, PushPolicy],
           useFactory: (
-            outbox: PushOutbox,
-            signer: PushSigner,
+            outbox: WebhookOutbox,
+            signer: WebhookSigner,
             reader: TaskReader,
             wakeups: TaskWakeups,
             policy: PushPolicy,
           ) =>
-            new PushSender(
+            new WebhookSender(
               {
                 outbox,
                 signer,
-                updates: new PushUpdates(reader),
+                payloads: new WebhookPayloads(reader),
                 client: new WebhookClient(policy, timeoutMs),
                 codecFor,
                 wakeups,
                 onError,
               },
-              { ...PUSH_DEFAULTS, leaseMs: LEASE_TIMEOUTS * timeoutMs },
+              { ...WEBHOOK_SENDER_DEFAULTS, leaseMs: LEASE_TIMEOUTS * timeoutMs },
             ),
         },
-        ListPushesHandler,
+        ListWebhookDeliveriesHandler,
       ],
-      exports: [PushOutbox, PushSigner],
+      exports: [WebhookOutbox, WebhookSigner],
     };
   }
 

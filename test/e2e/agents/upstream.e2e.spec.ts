@@ -95,13 +95,13 @@ it('stops the start with one sentence when the upstream agent is not there, or m
   const starts = async (env: Record<string, string>) => {
     const server = new ActaProcess('server', { PORT: '0', ACTA_DATA_DIR: await createDataDir(), ...env });
     expect((await server.exited).code).toBe(1);
-    return server.logs.trim();
+    return server.output.trim();
   };
   const url = 'http://127.0.0.1:1/';
   expect(await starts({ ACTA_AGENTS: url, ACTA_UPSTREAM_ALLOW_PRIVATE: 'true' })).toBe(
     `acta: ACTA_AGENTS: the agent at ${url} cannot be used: the connection failed (ECONNREFUSED)`,
   );
   expect(await starts({ ACTA_AGENTS: 'https://127.0.0.1/' })).toBe(
-    'acta: ACTA_AGENTS: the agent at https://127.0.0.1/ cannot be used: its URL is a loopback address (127.0.0.1), which is not allowed (ACTA_UPSTREAM_ALLOW_PRIVATE=true allows it)',
+    'acta: ACTA_AGENTS: the agent at https://127.0.0.1/ cannot be used: the URL is a loopback address (127.0.0.1), which is not allowed (ACTA_UPSTREAM_ALLOW_PRIVATE=true allows it)',
   );
 }, 60_000);

@@ -139,7 +139,7 @@ export class UpstreamTurn {
         } else await this.take(await this.client.send(this.outgoing(message, true), this.calls.signal), messageId);
       } catch (error) {
         // What broke off after its first answer is followed, not sent again: the task says how it stands.
-        const brokeOff = ClientFailure.is(error, 'unreachable') || ClientFailure.is(error, 'refused');
+        const brokeOff = ClientFailure.is(error, 'unreachable') || ClientFailure.is(error, 'rejected');
         if (!(brokeOff && arrived())) throw error;
       }
       if (!arrived()) throw new ClientFailure('unreachable', 'the stream ended before it said anything');
@@ -167,7 +167,7 @@ export class UpstreamTurn {
         if (this.mirror.outcome !== null) return;
       }
     } catch (error) {
-      if (!ClientFailure.is(error, 'refused') || error.code === TASK_NOT_FOUND) throw error;
+      if (!ClientFailure.is(error, 'rejected') || error.code === TASK_NOT_FOUND) throw error;
       // It has ended, or cannot be resumed from there, or not be subscribed to at all.
       if (this.lastEventId === undefined) this.subscribes = false;
       this.lastEventId = undefined;
@@ -180,18 +180,18 @@ export class UpstreamTurn {
   }
 
   private read(historyLength: number): Promise<UpstreamTaskSnapshot> {
-    return this.client.task(this.upstream!.taskId, historyLength, this.calls.signal);
+    return this.client.getTask(this.upstream!.taskId, historyLength, this.calls.signal);
   }
 
   /** The task that one of these messages made. Among the newest of its context: no run is lost for long. */
   private async search(messageIds: readonly string[]): Promise<UpstreamTaskSnapshot | undefined> {
-    const tasks = await this.client.tasksOf(this.contextId, this.calls.signal).catch((error: unknown) => {
-      if (ClientFailure.is(error, 'refused')) return [];
+    const tasks = await this.client.listTasks(this.contextId, this.calls.signal).catch((error: unknown) => {
+      if (ClientFailure.is(error, 'rejected')) return [];
       throw error;
     });
     const found = tasks.find((task) => task.messageIds.some((id) => messageIds.includes(id)));
     // A list has no artifacts.
-    return found && this.client.task(found.taskId, HISTORY, this.calls.signal);
+    return found && this.client.getTask(found.taskId, HISTORY, this.calls.signal);
   }
 
   /** `messageId`: of the message whose answer this is. */
@@ -250,7 +250,7 @@ export class UpstreamTurn {
     if (this.upstream === null) return;
     const { taskId } = this.upstream;
     // Refused: it may have ended first, and then its outcome stands.
-    const { status } = await this.client.cancel(taskId, limit).catch(() => this.client.task(taskId, 0, limit));
+    const { status } = await this.client.cancelTask(taskId, limit).catch(() => this.client.getTask(taskId, 0, limit));
     if (isTerminal(status.state)) this.mirror.outcome ??= status;
   }
 

@@ -43,7 +43,7 @@ export async function upstreamAgent(
     extensions: card.extensions,
     ...own,
     async calledOff({ taskId }) {
-      await client.cancel(taskId, AbortSignal.timeout(CONNECT_MS));
+      await client.cancelTask(taskId, AbortSignal.timeout(CONNECT_MS));
     },
     run: (ctx) => new UpstreamTurn(client, ctx, { ...UPSTREAM_TIMING, ...timing }).run(),
   };
