@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { LOG_LEVELS, type LogLevel } from '@app/config';
+import type { LogLevel } from '@app/config';
 import { JsonLogger } from './json-logger.js';
+
+/** All levels, from the least to the most verbose. */
+const LEVELS: readonly LogLevel[] = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 
 /** A logger and the lines that it has written. */
 function open(level: LogLevel = 'info') {
@@ -69,10 +72,10 @@ describe('JsonLogger', () => {
     expect(debug.lines).toMatchObject([{ level: 'debug', context: 'RouterExplorer' }]);
   });
 
-  it.each(LOG_LEVELS)('writes only the lines at or above the level %s', (level) => {
+  it.each(LEVELS)('writes only the lines at or above the level %s', (level) => {
     const { logger, lines } = open(level);
     for (const method of ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const) logger[method]('x', 'context');
-    const severities = LOG_LEVELS.slice(1);
+    const severities = LEVELS.slice(1);
     expect(lines.map((line) => line['level'])).toEqual(severities.slice(0, severities.indexOf(level as never) + 1));
   });
 });
