@@ -1,104 +1,98 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, RecordedEvent } from '@app/domain';
-import type { TaskReader, TaskWriter } from '@app/tasks';
-import type { Subscription } from 'rxjs';
+import { CatchUpSubscription, type EventSource } from '@app/tasks';
 
-const PAGE = 100;
-const RETRY_MS = 200;
-
-/** What a run must hear of its task while it works. */
+/** What a run is notified of while its agent works. */
 export interface InboxListener {
-  canceled(): void;
-  /** The task ended or passed to another run. */
-  taken(): void;
-  /** The agent has been given the message of this version. */
-  read(version: number): void;
+  /** A cancel of the task was requested. */
+  onCancelRequested(): void;
+  /** The task was canceled, or the run was lost to another one. */
+  onRunLost(): void;
+  /** The agent was given the message of this version. */
+  onMessageRead(version: number): void;
 }
 
-/**
- * What happens to a task from outside while a run works on it: messages that join it, a cancel, the loss of the run. Own
- * events come along with the wake-up; what another process appended is read from the log.
- */
+/** Receives what happens to a task from outside while a run works on it: client messages, a cancel, the loss of the run. */
 export class MessageInbox {
-  private readonly subscription: Subscription;
-  private readonly waiting: { version: number; message: Message }[] = [];
-  private seen: number;
-  private announced = 0;
-  private catchingUp = false;
+  private readonly subscription: CatchUpSubscription;
+  private readonly unread: { readonly version: number; readonly message: Message }[] = [];
+  private readonly waitingReaders = new Set<() => void>();
   private closed = false;
-  private readonly readers = new Set<() => void>();
 
   constructor(
-    private readonly services: { readonly streams: Pick<TaskWriter, 'wakeups'>; readonly reader: Pick<TaskReader, 'events'> },
-    private readonly tenantId: string,
-    private readonly taskId: string,
-    version: number,
+    source: EventSource,
+    { tenantId, taskId, version }: { readonly tenantId: string; readonly taskId: string; readonly version: number },
     private readonly listener: InboxListener,
   ) {
-    this.seen = version;
-    this.subscription = services.streams.wakeups.changes(tenantId, taskId).subscribe((change) => {
-      if (change.version <= this.seen) return;
-      this.announced = Math.max(this.announced, change.version);
-      if (change.events?.[0]?.version === this.seen + 1) this.take(change.events);
-      else void this.catchUp();
+    this.subscription = new CatchUpSubscription(source, tenantId, taskId, {
+      onEvents: () => this.subscription.drain((events) => events.forEach((event) => this.apply(event))),
     });
+    this.subscription.start(version);
   }
 
-  /** Messages as they arrive, until the run ends; each once, to whichever of several readers takes it first. */
+  /** Yields messages as they arrive, until the run ends. With several readers, each message goes to one of them. */
   async *messages(signal: AbortSignal): AsyncGenerator<Message> {
-    const stop = () => this.wake();
-    signal.addEventListener('abort', stop);
+    const onAbort = () => this.wakeReaders();
+    signal.addEventListener('abort', onAbort);
     try {
       for (;;) {
-        const next = this.waiting.shift();
+        const next = this.unread.shift();
         if (next !== undefined) {
-          this.listener.read(next.version);
+          this.listener.onMessageRead(next.version);
           yield next.message;
           continue;
         }
         if (this.closed || signal.aborted) return;
-        await new Promise<void>((resolve) => this.readers.add(resolve));
+        await new Promise<void>((resolve) => this.waitingReaders.add(resolve));
       }
     } finally {
-      signal.removeEventListener('abort', stop);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
   close(): void {
     this.closed = true;
-    this.subscription.unsubscribe();
-    this.wake();
+    this.subscription.close();
+    this.wakeReaders();
   }
 
-  private wake(): void {
-    for (const reader of this.readers) reader();
-    this.readers.clear();
+  private wakeReaders(): void {
+    for (const wake of this.waitingReaders) wake();
+    this.waitingReaders.clear();
   }
 
-  private take(events: readonly RecordedEvent[]): void {
-    for (const event of events) {
-      if (event.version <= this.seen) continue;
-      this.seen = event.version;
-      if (event.type === 'CancelRequested') this.listener.canceled();
-      if (event.type === 'RunLost' || event.type === 'TaskCanceled') this.listener.taken();
-      if (event.type === 'MessageAccepted' && event.content?.message !== undefined) {
-        this.waiting.push({ version: event.version, message: event.content.message });
-        this.wake();
-      }
+  private apply(event: RecordedEvent): void {
+    switch (event.type) {
+      case 'CancelRequested':
+        this.listener.onCancelRequested();
+        return;
+      case 'RunLost':
+      case 'TaskCanceled':
+        this.listener.onRunLost();
+        return;
+      case 'MessageAccepted':
+        // Erased or corrupt content is not passed on.
+        if (event.content?.message === undefined) return;
+        this.unread.push({ version: event.version, message: event.content.message });
+        this.wakeReaders();
+        return;
+      // Events of the run itself, and events that only clients follow.
+      case 'TaskSubmitted':
+      case 'RunStarted':
+      case 'StatusReported':
+      case 'ArtifactPublished':
+      case 'InputRequested':
+      case 'AuthorizationRequested':
+      case 'TaskResumed':
+      case 'ReplySent':
+      case 'TaskCompleted':
+      case 'TaskFailed':
+      case 'TaskRejected':
+      case 'RunRetried':
+      case 'PushConfigSet':
+      case 'PushConfigDeleted':
+        return;
+      default:
+        event satisfies never;
     }
-  }
-
-  private async catchUp(): Promise<void> {
-    if (this.catchingUp) return;
-    this.catchingUp = true;
-    while (!this.closed && this.announced > this.seen) {
-      // What was announced once is not announced again: while the database is away, only asking again finds it.
-      const read = this.services.reader.events(this.tenantId, this.taskId, this.seen, PAGE);
-      const events = await read.catch(() => null);
-      if (events === null) await sleep(RETRY_MS);
-      else if (events.length === 0) break;
-      else this.take(events);
-    }
-    this.catchingUp = false;
   }
 }

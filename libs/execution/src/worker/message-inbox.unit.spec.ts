@@ -1,15 +1,15 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type RecordedEvent, textOf } from '@app/domain';
 import type { TaskChange } from '@app/storage';
+import type { EventSource } from '@app/tasks';
 import { Subject } from 'rxjs';
 import { aMessage } from '../../../../test/support/tasks.js';
 import { MessageInbox } from './message-inbox.js';
 
-type Services = ConstructorParameters<typeof MessageInbox>[0];
+const TASK = { tenantId: 'acme', taskId: 'task-1' };
+const ignored = { onCancelRequested: () => undefined, onRunLost: () => undefined, onMessageRead: () => undefined };
 
-const deaf = { canceled: () => undefined, taken: () => undefined, read: () => undefined };
-
-const joined = (text: string, version: number): RecordedEvent => {
+const accepted = (text: string, version: number): RecordedEvent => {
   const message = aMessage(text);
   return {
     type: 'MessageAccepted',
@@ -20,38 +20,40 @@ const joined = (text: string, version: number): RecordedEvent => {
   };
 };
 
-it('reads again what another process announced while the database was away', async () => {
-  let reads = 0;
-  const read = async () => {
-    reads += 1;
-    if (reads === 1) throw new Error('Connection terminated unexpectedly');
-    return [joined('from elsewhere', 4)];
-  };
+function inboxOf(events: EventSource['reader']['events']) {
   const changes = new Subject<TaskChange>();
-  const services = { reader: { events: read }, streams: { wakeups: { changes: () => changes } } } as unknown as Services;
-  const inbox = new MessageInbox(services, 'acme', 'task-1', 3, deaf);
-  const next = inbox.messages(new AbortController().signal).next();
-  changes.next({ tenantId: 'acme', taskId: 'task-1', version: 4 });
-  expect(textOf((await next).value!)).toBe('from elsewhere');
-  expect(reads).toBe(2);
-  inbox.close();
-});
+  const source = { reader: { events }, wakeups: { changes: () => changes } };
+  return { changes, inbox: new MessageInbox(source, { ...TASK, version: 3 }, ignored) };
+}
 
-it('wakes each of several readers, gives each message to one of them, and ends them all', async () => {
-  const changes = new Subject<TaskChange>();
-  const services = { streams: { wakeups: { changes: () => changes } } } as unknown as Services;
-  const inbox = new MessageInbox(services, 'acme', 'task-1', 3, deaf);
-  const { signal } = new AbortController();
-  const heard: string[][] = [[], []];
-  const readers = heard.map(async (texts) => {
-    for await (const message of inbox.messages(signal)) texts.push(textOf(message));
+describe('MessageInbox', () => {
+  it('repeats the read of what another process announced until the database responds', async () => {
+    let reads = 0;
+    const { changes, inbox } = inboxOf(async () => {
+      reads += 1;
+      if (reads === 1) throw new Error('Connection terminated unexpectedly');
+      return [accepted('from another process', 4)];
+    });
+    const next = inbox.messages(new AbortController().signal).next();
+    changes.next({ ...TASK, version: 4 });
+    expect(textOf((await next).value!)).toBe('from another process');
+    expect(reads).toBe(2);
+    inbox.close();
   });
-  // Both wait by now.
-  await new Promise(setImmediate);
-  const events = [joined('one', 4), joined('two', 5)];
-  changes.next({ tenantId: 'acme', taskId: 'task-1', version: 5, events });
-  await new Promise(setImmediate);
-  expect(heard).toEqual([['one'], ['two']]);
-  inbox.close();
-  await Promise.all(readers);
+
+  it('wakes each of several readers, gives each message to one of them, and ends them all when it closes', async () => {
+    const { changes, inbox } = inboxOf(async () => []);
+    const { signal } = new AbortController();
+    const received: string[][] = [[], []];
+    const readers = received.map(async (texts) => {
+      for await (const message of inbox.messages(signal)) texts.push(textOf(message));
+    });
+    // Both wait by now.
+    await new Promise(setImmediate);
+    changes.next({ ...TASK, version: 5, events: [accepted('one', 4), accepted('two', 5)] });
+    await new Promise(setImmediate);
+    expect(received).toEqual([['one'], ['two']]);
+    inbox.close();
+    await Promise.all(readers);
+  });
 });

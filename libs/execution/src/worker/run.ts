@@ -86,13 +86,19 @@ export class Run {
       () => this.leaseRemains(),
       () => this.lose(),
     );
-    this.inbox = new MessageInbox(services, held.tenantId, held.taskId, held.head.state.version, {
-      canceled: () => this.cancel(),
-      taken: () => this.lose(),
-      read: (version) => {
-        this.writer.readThrough = Math.max(this.writer.readThrough, version);
+    const source = { reader: services.reader, wakeups: services.streams.wakeups };
+    const { version } = held.head.state;
+    this.inbox = new MessageInbox(
+      source,
+      { tenantId: held.tenantId, taskId: held.taskId, version },
+      {
+        onCancelRequested: () => this.cancel(),
+        onRunLost: () => this.lose(),
+        onMessageRead: (read) => {
+          this.writer.readThrough = Math.max(this.writer.readThrough, read);
+        },
       },
-    });
+    );
   }
 
   leaseRemains(): boolean {
