@@ -1,0 +1,76 @@
+import type { EventContent, Principal } from '@app/domain';
+import { Database, EventDecoder, type NamedStatement, type StoredEvent, type TaskKey } from '@app/storage';
+import { Injectable } from '@nestjs/common';
+import { AccessAudit } from '../access/access-audit.js';
+import { requireAuditedRow } from '../access/task-access.js';
+import { type StoredTaskEvent, TaskReader, type TaskRow } from '../queries/task-reader.js';
+
+export interface PageRequest {
+  /** Version of the last item that the caller has. 0: from the beginning. */
+  readonly after: number;
+  /** 1 to 1000. */
+  readonly limit: number;
+}
+
+export interface HistoryPage<T> {
+  readonly items: readonly T[];
+  /** The `after` of the next page. Null on the last page. */
+  readonly nextAfter: number | null;
+}
+
+/** The columns of an event that its content is decrypted from. */
+export const CONTENT_COLUMNS = 'e.version, e.event_id, e.type, e.facts::text as facts, e.content, e.recorded_at';
+
+export type ContentRow = Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'version' | 'recorded_at'>;
+
+/** Reads the history of a task in pages: everything that the bounded view of the task omits. */
+@Injectable()
+export class HistoryReader {
+  constructor(
+    private readonly database: Database,
+    private readonly decoder: EventDecoder,
+    private readonly reader: TaskReader,
+    private readonly access: AccessAudit,
+  ) {}
+
+  /** Returns the row of a task that the caller can access. Errors: TaskNotFound. */
+  requireTask(principal: Principal, taskId: string): Promise<TaskRow> {
+    return requireAuditedRow(principal, taskId, { reader: this.reader, access: this.access });
+  }
+
+  /** Reads one page of the rows of a statement, whose last parameters are `after` and `limit`. */
+  async rows<Row extends { readonly version: number }>(
+    statement: NamedStatement,
+    parameters: readonly string[],
+    { after, limit }: PageRequest,
+  ): Promise<HistoryPage<Row>> {
+    return pageOf(await this.database.run<Row>(statement, [...parameters, after, limit + 1]), limit);
+  }
+
+  /** Reads one page of events, as stored and with their content. */
+  async events(tenantId: string, taskId: string, { after, limit }: PageRequest): Promise<HistoryPage<StoredTaskEvent>> {
+    const events = await this.reader.storedEvents(tenantId, taskId, after, limit + 1);
+    const { items, nextAfter } = pageOf(
+      events.map((stored) => ({ ...stored, version: stored.event.version })),
+      limit,
+    );
+    return { items, nextAfter };
+  }
+
+  /** Returns the content of an event. Undefined: it has none, or it was erased or is corrupt. */
+  contentOf(row: ContentRow, key: TaskKey | null): EventContent | undefined {
+    return this.decoder.decode(row, key).content;
+  }
+}
+
+/** Returns a page with each item replaced by any number of others. */
+export const mapPage = <T, U>(page: HistoryPage<T>, map: (item: T) => readonly U[]): HistoryPage<U> => ({
+  items: page.items.flatMap(map),
+  nextAfter: page.nextAfter,
+});
+
+/** Returns the page of rows that were read with one row more than its limit. */
+function pageOf<Row extends { readonly version: number }>(rows: readonly Row[], limit: number): HistoryPage<Row> {
+  const items = rows.slice(0, limit);
+  return { items, nextAfter: rows.length > limit ? items.at(-1)!.version : null };
+}

@@ -1,0 +1,57 @@
+import type { Part, Principal } from '@app/domain';
+import type { NamedStatement } from '@app/storage';
+import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
+import {
+  CONTENT_COLUMNS,
+  type ContentRow,
+  type HistoryPage,
+  HistoryReader,
+  mapPage,
+  type PageRequest,
+} from './history-reader.js';
+
+export interface DeliveredPart {
+  readonly version: number;
+  readonly part: Part;
+}
+
+/** Chunks of the publication that clients see: the newest one of the artifact. */
+const DELIVERY_CHUNKS: NamedStatement = {
+  name: 'history_delivery_chunks',
+  text: `select ${CONTENT_COLUMNS}
+    from artifact_chunk c join event e on e.tenant_id = c.tenant_id and e.task_id = c.task_id and e.version = c.version
+    where c.tenant_id = $1 and c.task_id = $2 and c.artifact_id = $3 and c.version > $4
+      and c.started_version = (
+        select max(n.started_version) from artifact_chunk n
+        where n.tenant_id = $1 and n.task_id = $2 and n.artifact_id = $3)
+    order by c.version limit $5`,
+};
+
+/**
+ * The parts of an artifact as it was published last. The page limit counts chunks, so a page may have more parts. Errors:
+ * TaskNotFound.
+ */
+export class ReadDeliveryParts extends Query<HistoryPage<DeliveredPart>> {
+  constructor(
+    readonly principal: Principal,
+    readonly taskId: string,
+    readonly artifactId: string,
+    readonly page: PageRequest,
+  ) {
+    super();
+  }
+}
+
+@QueryHandler(ReadDeliveryParts)
+export class ReadDeliveryPartsHandler implements IQueryHandler<ReadDeliveryParts> {
+  constructor(private readonly history: HistoryReader) {}
+
+  async execute({ principal, taskId, artifactId, page }: ReadDeliveryParts): Promise<HistoryPage<DeliveredPart>> {
+    const { key } = await this.history.requireTask(principal, taskId);
+    const task = [principal.tenantId, taskId, artifactId];
+    const rows = await this.history.rows<ContentRow>(DELIVERY_CHUNKS, task, page);
+    return mapPage(rows, (row) =>
+      (this.history.contentOf(row, key)?.artifact?.parts ?? []).map((part) => ({ version: row.version, part })),
+    );
+  }
+}
