@@ -5,27 +5,25 @@ import { type Agent, Agents, LeaseReaper, RemoteRuns, RunQueue, Worker } from '@
 import { EventLog } from '@app/event-log';
 import { Database, EventDecoder, ServerSecret, TaskWakeups } from '@app/storage';
 import {
-  Admission,
-  AccessRecord,
+  AccessAudit,
   CancelPolicy,
   CancelTask,
-  CancelTaskHandler,
   GetTask,
-  GetTaskHandler,
   ListTasks,
-  ListTasksHandler,
-  type ListTasksRequest,
-  PageTokens,
   PushPolicy,
   ResumeTask,
-  ResumeTaskHandler,
   SendMessage,
-  SendMessageHandler,
-  type SendMessageRequest,
   TaskReader,
   TaskWriter,
 } from '@app/tasks';
 import pg from 'pg';
+import { Admission } from '../../libs/tasks/src/commands/admission.js';
+import { CancelTaskHandler } from '../../libs/tasks/src/commands/cancel-task.command.js';
+import { ResumeTaskHandler } from '../../libs/tasks/src/commands/resume-task.command.js';
+import { SendMessageHandler, type SendMessageRequest } from '../../libs/tasks/src/commands/send-message.command.js';
+import { GetTaskHandler } from '../../libs/tasks/src/queries/get-task.query.js';
+import { ListTasksHandler, type ListTasksRequest } from '../../libs/tasks/src/queries/list-tasks.query.js';
+import { PageTokens } from '../../libs/tasks/src/queries/page-token.js';
 import { createTestDatabase, type TestDatabase } from './database/test-database.js';
 import { aMessage } from './tasks.js';
 
@@ -62,7 +60,7 @@ export class Replica {
   readonly log: EventLog;
   readonly decoder: EventDecoder;
   readonly wakeups: TaskWakeups;
-  readonly streams: TaskWriter;
+  readonly writer: TaskWriter;
   readonly reader: TaskReader;
   readonly queue: RunQueue;
   readonly worker: Worker;
@@ -84,28 +82,28 @@ export class Replica {
     this.decoder = new EventDecoder(this.secret);
     this.log = new EventLog(this.database, this.secret, this.decoder);
     this.wakeups = new TaskWakeups(this.database);
-    this.streams = new TaskWriter(this.log, this.wakeups, leaseMs, options.now);
+    this.writer = new TaskWriter(this.log, this.wakeups, leaseMs, options.now);
     this.reader = new TaskReader(this.database, this.decoder, this.log);
     this.queue = new RunQueue(this.database, this.decoder, options.runningPerTenant);
-    const { database, decoder, streams, reader, secret, queue } = this;
-    this.worker = new Worker({ database, streams, reader, secret, onError }, queue, agents, {
+    const { database, decoder, writer, reader, secret, queue } = this;
+    this.worker = new Worker({ database, streams: writer, reader, secret, onError }, queue, agents, {
       concurrency,
       leaseMs,
       pollMs: 50,
     });
     this.reaper = new LeaseReaper(
       database,
-      streams,
+      writer,
       queue,
       (name) => agents.retryOf(name),
       onError,
       options.reapMs ?? 3_600_000,
     );
     // Without polling: only a wake-up ends a wait.
-    this.remote = new RemoteRuns(database, decoder, streams, reader, queue, agents, secret, leaseMs, 3_600_000);
-    const access = new AccessRecord(new AuditLog(this.database));
+    this.remote = new RemoteRuns(database, decoder, writer, reader, queue, agents, secret, leaseMs, 3_600_000);
+    const access = new AccessAudit(new AuditLog(this.database));
     this.sendHandler = new SendMessageHandler(
-      streams,
+      writer,
       reader,
       agents,
       this.worker,
@@ -114,8 +112,8 @@ export class Replica {
       new PushPolicy(true, true),
     );
     const policy = options.cancel ?? new CancelPolicy('fence', 5_000);
-    this.cancelHandler = new CancelTaskHandler(streams, reader, access, policy, secret, agents, database);
-    this.resumeHandler = new ResumeTaskHandler(streams, reader, access, secret);
+    this.cancelHandler = new CancelTaskHandler(writer, reader, access, policy, agents, database);
+    this.resumeHandler = new ResumeTaskHandler(writer, reader, access);
     this.getHandler = new GetTaskHandler(reader, access);
     this.listHandler = new ListTasksHandler(database, reader, new PageTokens(secret));
   }

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { SubscribeToTaskHandler } from './subscribe-to-task.query.js';
 
-/** Tells clients of what happens to tasks while it happens. */
+/** Streams tasks to clients. */
 @Module({})
 export class StreamingModule {
   static with(): DynamicModule {

@@ -1,33 +1,34 @@
 import type { AgentProfile, Claim, RecordedEvent, UpstreamTask } from '@app/domain';
 import type { StreamHead } from '@app/storage';
 
-/** The agents of this server; `libs/execution` loads them. */
+/** The agents of this server. `libs/execution` implements it. */
 export abstract class AgentDirectory {
   abstract readonly defaultAgent: AgentProfile;
   abstract find(name: string): AgentProfile | undefined;
   abstract all(): readonly AgentProfile[];
 
   /**
-   * A task was canceled that another agent works on, and no run held it that could say so there. Not waited for, and tried
-   * once: the task here has ended either way.
+   * Notifies the upstream agent that a task was canceled while no run was active, so that no run could do it. Not awaited
+   * and tried once, because the task has ended in any case.
    */
-  calledOff(_agent: string, _upstream: UpstreamTask): void {}
+  onCanceled(_agent: string, _upstream: UpstreamTask): void {}
 }
 
-/** A place for one run in this process, kept until it is started or given back. */
+/** A reserved run of this process, until it is started or released. */
 export interface RunSlot {
   readonly claim: Claim;
-  /** `events` are those of the append that claimed the run. */
+  /** `events` are the events of the append that claimed the run. */
   start(run: { tenantId: string; taskId: string; head: StreamHead; events: readonly RecordedEvent[] }): void;
   release(): void;
 }
 
-/** Lets whoever accepts a message run it here in the same transaction, when the agent has a free slot. */
+/** Reserves runs of this process, so that the append of a message can also claim its run. `libs/execution` implements it. */
 export abstract class RunSlots {
+  /** Null: the agent has no free slot in this process. */
   abstract reserve(agent: string): RunSlot | null;
 }
 
-/** For a process that only accepts work. */
+/** For a process that runs no agents. */
 export class NoRunSlots extends RunSlots {
   override reserve(): null {
     return null;

@@ -3,15 +3,21 @@ import { Database, EventDecoder, ServerSecret, TaskWakeups } from '@app/storage'
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
 import { Admission, type AdmissionLimits } from './commands/admission.js';
-import { AccessRecord } from './access/access-record.js';
+import { AccessAudit } from './access/access-audit.js';
 import { CancelPolicy, CancelTaskHandler } from './commands/cancel-task.command.js';
 import { GetTaskHandler } from './queries/get-task.query.js';
 import { ListTasksHandler } from './queries/list-tasks.query.js';
 import { PageTokens } from './queries/page-token.js';
 import { DeletePushConfigHandler, SetPushConfigHandler } from './push-configs/push-config.commands.js';
 import { GetPushConfigHandler, ListPushConfigsHandler } from './push-configs/push-config.queries.js';
+import { PushConfigs } from './push-configs/push-configs.js';
 import { PushPolicy } from './push-configs/push-policy.js';
-import { READ_HISTORY_HANDLERS } from './history/read-history.queries.js';
+import { HistoryReader } from './history/history-reader.js';
+import { ReadDeliveriesHandler } from './history/read-deliveries.query.js';
+import { ReadDeliveryPartsHandler } from './history/read-delivery-parts.query.js';
+import { ReadEventsHandler } from './history/read-events.query.js';
+import { ReadMessagesHandler } from './history/read-messages.query.js';
+import { ReadRunsHandler } from './history/read-runs.query.js';
 import { ResumeTaskHandler } from './commands/resume-task.command.js';
 import { SendMessageHandler } from './commands/send-message.command.js';
 import { TaskReader } from './queries/task-reader.js';
@@ -21,11 +27,11 @@ export interface TasksOptions {
   readonly leaseMs: number;
   readonly cancel: CancelPolicy;
   readonly admission: AdmissionLimits;
-  /** Absent in a process that takes no requests. */
+  /** Absent in a process that serves no requests. */
   readonly push?: PushPolicy;
 }
 
-/** Commands and queries on the buses. Needs the agents and slots of `libs/execution`. */
+/** Registers the command and query handlers. Needs the `AgentDirectory` and `RunSlots` of `libs/execution`. */
 @Module({})
 export class TasksModule {
   static with(options: TasksOptions): DynamicModule {
@@ -47,7 +53,7 @@ export class TasksModule {
       global: true,
       imports: [CqrsModule.forRoot()],
       providers: [
-        // Not exported: nothing outside this library reads or appends events by itself.
+        // Not exported, because only this library may read and append events directly.
         {
           provide: EventLog,
           inject: [Database, ServerSecret, EventDecoder],
@@ -63,7 +69,8 @@ export class TasksModule {
           useFactory: (database: Database) => new Admission(database, options.admission),
         },
         { provide: PushPolicy, useValue: options.push ?? new PushPolicy(false, false) },
-        AccessRecord,
+        AccessAudit,
+        PushConfigs,
         SendMessageHandler,
         CancelTaskHandler,
         GetTaskHandler,
@@ -73,9 +80,14 @@ export class TasksModule {
         DeletePushConfigHandler,
         GetPushConfigHandler,
         ListPushConfigsHandler,
-        ...READ_HISTORY_HANDLERS,
+        HistoryReader,
+        ReadEventsHandler,
+        ReadMessagesHandler,
+        ReadDeliveriesHandler,
+        ReadDeliveryPartsHandler,
+        ReadRunsHandler,
       ],
-      exports: [...services, PushPolicy, AccessRecord, CqrsModule],
+      exports: [...services, PushPolicy, AccessAudit, CqrsModule],
     };
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, encodedBytes, type RunOutput } from '@app/domain';
-import { newInternalCommandId } from '@app/tasks';
+import { newInternalCommand } from '@app/tasks';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
 import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember } from '../../../../test/support/tasks.js';
@@ -125,8 +125,8 @@ describe('a write of a run', () => {
     const { head } = (await replica.log.head(alice.tenantId, taskId))!;
     const { id: runId, leaseGeneration, dispatcherGeneration } = head.state.run!;
     const fence = { runId, leaseGeneration, dispatcherGeneration };
-    const write = (seq: number, outputs: RunOutput[], commandId = newInternalCommandId('test')) =>
-      replica.streams.apply(
+    const write = (seq: number, outputs: RunOutput[], commandId = newInternalCommand('test').commandId) =>
+      replica.writer.apply(
         {
           tenantId: alice.tenantId,
           taskId,

@@ -1,27 +1,36 @@
 import { invalidField, type Message, type Principal } from '@app/domain';
 
 /**
- * The ring that a message asks for: `metadata.ring`, or `ring` in a data part; both must agree. Without either it is
- * `fallback`, or the caller's first ring. A ring that the caller is not in is invalid.
+ * Returns the ring that a message requests in `metadata.ring` or in the `ring` of a data part. Without either, it is
+ * `fallback`, or else the caller's first ring. Errors: InvalidParameters if the rings differ, or if the caller is not in
+ * the ring.
  */
 export function ringOf(principal: Principal, message: Message, fallback?: string): string {
-  const named: { field: string; ring: unknown }[] = [];
-  if (message.metadata?.['ring'] !== undefined) {
-    named.push({ field: 'message.metadata.ring', ring: message.metadata['ring'] });
-  }
-  message.parts.forEach(({ data }, at) => {
-    if (typeof data === 'object' && data !== null && !Array.isArray(data) && data['ring'] !== undefined) {
-      named.push({ field: `message.parts[${at}].data.ring`, ring: data['ring'] });
-    }
-  });
-  for (const { field, ring } of named) {
+  const requested = requestedRings(message);
+  for (const { field, ring } of requested) {
     if (typeof ring !== 'string') throw invalidField(field, 'must be a string');
-    if (ring !== named[0]!.ring) throw invalidField(field, `differs from ${named[0]!.field}`);
+    if (ring !== requested[0]!.ring) {
+      throw invalidField(field, `"${ring}" differs from ${requested[0]!.field}; request one ring`);
+    }
     if (!principal.rings.includes(ring)) {
-      throw invalidField(field, `is not a ring of the caller, whose first is "${principal.rings[0] ?? ''}"`);
+      const rings = principal.rings.map((own) => `"${own}"`).join(', ') || 'none';
+      throw invalidField(field, `"${ring}" is not one of the caller's rings (${rings})`);
     }
   }
-  const ring = (named[0]?.ring as string | undefined) ?? fallback ?? principal.rings[0];
-  if (ring === undefined) throw invalidField('message.metadata.ring', 'the caller is in no ring');
+  const ring = (requested[0]?.ring as string | undefined) ?? fallback ?? principal.rings[0];
+  if (ring === undefined) {
+    throw invalidField('message.metadata.ring', 'the caller has no ring; use a credential with at least one');
+  }
   return ring;
+}
+
+function requestedRings({ metadata, parts }: Message): { readonly field: string; readonly ring: unknown }[] {
+  const inMetadata =
+    metadata?.['ring'] === undefined ? [] : [{ field: 'message.metadata.ring', ring: metadata['ring'] }];
+  const inParts = parts.flatMap(({ data }, index) =>
+    typeof data === 'object' && data !== null && !Array.isArray(data) && data['ring'] !== undefined
+      ? [{ field: `message.parts[${index}].data.ring`, ring: data['ring'] }]
+      : [],
+  );
+  return [...inMetadata, ...inParts];
 }

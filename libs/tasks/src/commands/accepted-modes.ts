@@ -1,6 +1,6 @@
 import { type AgentProfile, DomainError, type Message, type Part } from '@app/domain';
 
-/** Refuses a message with a part whose media type the agent does not take: ContentTypeNotSupported. */
+/** Throws ContentTypeNotSupported if the agent does not accept the media type of a part. */
 export function requireAcceptedParts(agent: AgentProfile, message: Message): void {
   for (const part of message.parts) {
     const mediaType = mediaTypeOf(part);
@@ -13,7 +13,7 @@ export function requireAcceptedParts(agent: AgentProfile, message: Message): voi
   }
 }
 
-/** Text and data say what they are when nothing else does; a file without a media type is for the agent to judge. */
+/** Returns the media type of a part. Null: a file without one, which every agent accepts. */
 function mediaTypeOf(part: Part): string | null {
   if (part.mediaType !== undefined && part.mediaType !== '') return part.mediaType.split(';')[0]!.trim().toLowerCase();
   if (part.text !== undefined) return 'text/plain';

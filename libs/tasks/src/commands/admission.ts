@@ -2,20 +2,20 @@ import { DomainError } from '@app/domain';
 import type { Database, NamedStatement } from '@app/storage';
 
 export interface AdmissionLimits {
-  /** Tasks of one tenant that may wait for a worker. */
+  /** Tasks of one tenant that may be queued. */
   readonly queuedPerTenant: number;
 }
 
-/** Counts no further than it must. */
-const QUEUED: NamedStatement = {
-  name: 'queued_of_tenant',
+/** Stops to count at the limit. */
+const COUNT_QUEUED: NamedStatement = {
+  name: 'count_queued',
   text: `select count(*)::integer as queued
     from (select 1 from run_queue where tenant_id = $1 and run_id is null limit $2) q`,
 };
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Refuses work that would only wait, before anything of it is stored. Work that starts at once is not asked about. */
+/** Rejects work that would be queued behind a full queue. Work that starts immediately is not checked. */
 export class Admission {
   constructor(
     private readonly database: Database,
@@ -23,13 +23,13 @@ export class Admission {
   ) {}
 
   /** Errors: Overloaded. */
-  async requireRoom(tenantId: string): Promise<void> {
+  async requireCapacity(tenantId: string): Promise<void> {
     const { queuedPerTenant } = this.limits;
-    const [row] = await this.database.run<{ queued: number }>(QUEUED, [tenantId, queuedPerTenant]);
+    const [row] = await this.database.run<{ queued: number }>(COUNT_QUEUED, [tenantId, queuedPerTenant]);
     if (row!.queued < queuedPerTenant) return;
     throw new DomainError(
       'Overloaded',
-      `overloaded: ${queuedPerTenant} tasks of this tenant wait already; nothing was stored, send again later`,
+      `overloaded: the tenant has ${queuedPerTenant} queued tasks, which is the limit; nothing was stored, send the message again later`,
       { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   }

@@ -35,7 +35,7 @@ async function kindOf(work: Promise<unknown>): Promise<string> {
 const ends = (events: readonly RecordedEvent[]) => events.filter(({ type }) => ENDS.includes(type));
 const eventsOf = (taskId: string) => first.events(alice.tenantId, taskId);
 
-/** A task whose run has come as far as its script's first wait. */
+/** Submits a task and returns once its script has started. */
 async function running(text: string, script: Parameters<ScriptedAgent['on']>[1]): Promise<string> {
   const started = new Latch();
   agent.on(text, (ctx) => {
@@ -47,9 +47,9 @@ async function running(text: string, script: Parameters<ScriptedAgent['on']>[1])
   return taskId;
 }
 
-describe('canceling', () => {
+describe('CancelTask', () => {
   // F18
-  it('gives the task in its final state when the agent ends cleanly, on any replica', async () => {
+  it('returns the task in its final state when the agent stops on its signal, on any replica', async () => {
     const taskId = await running('ends cleanly', async (ctx) => {
       await untilAborted(ctx);
       throw new Error('stopped');
@@ -60,14 +60,14 @@ describe('canceling', () => {
     expect(await first.get(alice, taskId)).toEqual(view);
   });
 
-  it('takes an agent that just returns when it is told to stop for canceled, not for completed', async () => {
-    const taskId = await running('returns when told', untilAborted);
+  it('cancels the task, rather than completing it, when the agent returns after its signal aborts', async () => {
+    const taskId = await running('returns on abort', untilAborted);
     expect((await first.cancel(alice, taskId)).state.status).toBe('canceled');
   });
 
-  it('does not wait for an agent that does not listen longer than the grace', async () => {
+  it('force-cancels the run of an agent that ignores its signal after the grace period', async () => {
     const gate = new Latch();
-    const taskId = await running('does not listen', () => gate.opened);
+    const taskId = await running('ignores the signal', () => gate.opened);
     const view = await second.cancel(alice, taskId);
     expect(view.state.status).toBe('canceled');
     expect(ends(await eventsOf(taskId))).toMatchObject([{ type: 'TaskCanceled', facts: { reason: 'deadline' } }]);
@@ -75,7 +75,7 @@ describe('canceling', () => {
   });
 
   // F18: completion wins
-  it('gives the completed task when the agent completes before it stops', async () => {
+  it('returns the completed task when the agent completes before it stops', async () => {
     const taskId = await running('completes anyway', async (ctx) => {
       await untilAborted(ctx);
       await ctx.complete('done all the same');
@@ -85,19 +85,19 @@ describe('canceling', () => {
     expect(view.statusMessage?.parts).toEqual([{ text: 'done all the same' }]);
   });
 
-  it('is carried out by any replica’s reaper when the canceller is gone', async () => {
+  it('is enforced by the reaper of any replica when the canceling process has stopped', async () => {
     const gate = new Latch();
-    const taskId = await running('canceller gone', () => gate.opened);
+    const taskId = await running('canceling process stopped', () => gate.opened);
     const canceller = await acta.replica({ concurrency: 0, cancel: new CancelPolicy('fence', 60_000) });
-    const gone = canceller.cancel(alice, taskId);
+    const canceling = canceller.cancel(alice, taskId);
     await first.until(alice.tenantId, taskId, (state) => state.cancelDeadline !== null);
     await acta.sql(`update run_queue set cancel_deadline = now() - interval '1 second' where task_id = $1`, [taskId]);
     await second.reaper.sweep();
-    expect((await gone).state.status).toBe('canceled');
+    expect((await canceling).state.status).toBe('canceled');
     gate.open();
   });
 
-  it('cancels idle work at once, and finds a canceled task as it is', async () => {
+  it('cancels an idle task immediately and returns a canceled task unchanged', async () => {
     agent.on('asks', (ctx) => ctx.requireInput('what?'));
     const { taskId } = await first.ask(alice, 'asks');
     const view = await second.cancel(alice, taskId);
@@ -106,7 +106,7 @@ describe('canceling', () => {
     expect(ends(await eventsOf(taskId))).toHaveLength(1);
   });
 
-  it('is refused for a task that ended before, and for what the caller does not see', async () => {
+  it('rejects a task that had ended before, and a task that the caller cannot access', async () => {
     const { taskId } = await first.ask(alice, 'ends by itself');
     expect(await kindOf(second.cancel(alice, taskId))).toBe('TaskNotCancelable');
     expect(await kindOf(second.cancel(aMember('bob'), taskId))).toBe('TaskNotFound');
@@ -114,7 +114,7 @@ describe('canceling', () => {
   });
 
   // F17
-  it('survives messages that arrive at the same moment', async () => {
+  it('cancels the task once when messages arrive concurrently, in 10 rounds', async () => {
     for (let round = 0; round < 10; round += 1) {
       const taskId = await running(`messages and cancel ${round}`, untilAborted);
       const [view] = await Promise.all([
@@ -131,7 +131,7 @@ describe('canceling', () => {
   });
 
   // F16, F15, F18
-  it('and completing at the same moment have one end, many times over, which both are told', async () => {
+  it('ends the task once when it races with a completion, in 60 rounds, and both callers get the same end', async () => {
     for (let round = 0; round < 60; round += 1) {
       const gate = new Latch();
       const text = `race ${round}`;
@@ -146,17 +146,17 @@ describe('canceling', () => {
       await started.opened;
       const canceling = second.cancel(alice, taskId).then(
         (view) => view.state.status,
-        // Ended before the cancel arrived, which says how.
+        // The task ended before the cancel arrived. The error has its status.
         (error: unknown) => {
           if (!DomainError.is(error, 'TaskNotCancelable')) throw error;
           return error.details.status;
         },
       );
-      // The cancel takes a read and an append: from nothing to a few turns of the loop covers both winners.
+      // The cancel takes a read and an append. Up to 11 turns of the event loop let either side win.
       for (let turn = 0; turn < round % 12; turn += 1) await new Promise(setImmediate);
       gate.open();
-      const told = await canceling;
-      expect((await outcome).status).toBe(told);
+      const status = await canceling;
+      expect((await outcome).status).toBe(status);
       const events = await eventsOf(taskId);
       expect(ends(events)).toHaveLength(1);
       expect(ENDS).toContain(events.at(-1)!.type);
@@ -164,8 +164,8 @@ describe('canceling', () => {
   });
 });
 
-describe('under holder-only', () => {
-  it('only the holder cancels active work, with the generations that it was given', async () => {
+describe('CancelTask with the policy holder-only', () => {
+  it('cancels an active run only for its worker with the current generations', async () => {
     let lease: Parameters<typeof strict.cancel>[2] = {};
     const gate = new Latch();
     const taskId = await running('held', (ctx) => {

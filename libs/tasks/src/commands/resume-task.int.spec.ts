@@ -16,8 +16,10 @@ afterEach(() => acta?.close());
 const until = (taskId: string, status: string) => replica.until(alice.tenantId, taskId, (s) => s.status === status);
 const typesOf = async (taskId: string) => (await replica.events(alice.tenantId, taskId)).map(({ type }) => type);
 
-/** A task that waits for an authorization, of which each turn tells what it knows. */
-async function waiting(resumed: Promise<void> = Promise.resolve()): Promise<{ taskId: string; turns: string[][] }> {
+/** Submits a task that requires an authorization. `turns` receives the messages that the agent gets in each turn. */
+async function submitPayment(
+  resumed: Promise<void> = Promise.resolve(),
+): Promise<{ taskId: string; turns: string[][] }> {
   const turns: string[][] = [];
   agent.on('pay', async (ctx) => {
     turns.push([...ctx.history, ctx.message].map(({ parts }) => parts[0]!.text!));
@@ -29,9 +31,9 @@ async function waiting(resumed: Promise<void> = Promise.resolve()): Promise<{ ta
   return { taskId, turns };
 }
 
-describe('a task that waits for an authorization', () => {
-  it('goes on when it is resumed, with all that was said, on any replica', async () => {
-    const { taskId, turns } = await waiting();
+describe('ResumeTask', () => {
+  it('continues the task with its whole history, on any replica', async () => {
+    const { taskId, turns } = await submitPayment();
     await replica.close();
     const other = await acta.replica({ agents: [agent.definition] });
     expect(['submitted', 'working', 'completed']).toContain((await other.resume(alice, taskId)).state.status);
@@ -46,21 +48,19 @@ describe('a task that waits for an authorization', () => {
     ]);
   });
 
-  it('is resumed once, however often and by however many it is asked', async () => {
+  it('resumes the task once when it is called repeatedly and concurrently', async () => {
     const gate = new Latch();
-    const { taskId } = await waiting(gate.opened);
+    const { taskId } = await submitPayment(gate.opened);
     await Promise.all([1, 2, 3, 4].map(() => replica.resume(alice, taskId)));
     expect((await replica.resume(alice, taskId)).state.status).toMatch(/submitted|working/);
     gate.open();
     await until(taskId, 'completed');
-    // Who lost the answer asks again, and the task has ended meanwhile.
+    // A caller that lost the response repeats the call after the task has ended.
     expect((await replica.resume(alice, taskId)).state.status).toBe('completed');
     expect((await typesOf(taskId)).filter((type) => type === 'TaskResumed')).toHaveLength(1);
   });
-});
 
-describe('resuming is refused', () => {
-  it('for a task that waits for input, which wants a message', async () => {
+  it('rejects a task that requires input, which needs a message', async () => {
     agent.on('ask', (ctx) => ctx.requireInput('which?'));
     const taskId = await replica.submit(alice, 'ask');
     await until(taskId, 'input-required');
@@ -69,20 +69,20 @@ describe('resuming is refused', () => {
     expect(await typesOf(taskId)).toEqual(before);
   });
 
-  it('for a task that has ended', async () => {
+  it('rejects a task that has ended', async () => {
     const taskId = await replica.submit(alice, 'done');
     await until(taskId, 'completed');
     await expect(replica.resume(alice, taskId)).rejects.toMatchObject({ kind: 'TaskEnded' });
   });
 
   it.each([
-    ['of another owner', aMember('bob')],
-    ['who does not see the ring', aMember('alice', { rings: ['ring:ops'] })],
-    ['of another tenant', aMember('alice', { tenantId: 'umbrella' })],
-  ])('for a caller %s, as for a task that never was', async (_who, stranger) => {
-    const { taskId } = await waiting();
+    ['a caller who is not the owner', aMember('bob')],
+    ['an owner without the ring', aMember('alice', { rings: ['ring:ops'] })],
+    ['a caller of a different tenant', aMember('alice', { tenantId: 'umbrella' })],
+  ])('rejects %s in the same way as a missing task', async (_caller, stranger) => {
+    const { taskId } = await submitPayment();
     await expect(replica.resume(stranger, taskId)).rejects.toMatchObject({ kind: 'TaskNotFound' });
-    await expect(replica.resume(stranger, 'never')).rejects.toMatchObject({ kind: 'TaskNotFound' });
+    await expect(replica.resume(stranger, 'missing')).rejects.toMatchObject({ kind: 'TaskNotFound' });
     expect((await replica.get(alice, taskId)).state.status).toBe('auth-required');
   });
 });

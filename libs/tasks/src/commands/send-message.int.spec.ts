@@ -32,8 +32,8 @@ const typesOf = async (principal: Principal, taskId: string) =>
   (await first.events(principal.tenantId, taskId)).map((event) => event.type);
 const taskCount = async () => (await acta.sql<{ n: number }>('select count(*)::integer as n from task'))[0]!.n;
 
-describe('a message', () => {
-  it('becomes a task with its run and artifact, which any replica shows', async () => {
+describe('SendMessage', () => {
+  it('creates a task with its run and artifact, which any replica shows', async () => {
     const view = await first.ask(alice, 'one');
     expect(view.state.status).toBe('completed');
     expect(view.artifacts).toEqual([{ artifactId: 'artifact', parts: [{ text: 'ONE' }] }]);
@@ -41,7 +41,7 @@ describe('a message', () => {
   });
 
   // F1
-  it('that is sent again finds its task, on any replica, with no second run', async () => {
+  it('returns the same task without a second run when the message is sent again, on any replica', async () => {
     const view = await first.ask(alice, 'again');
     const replays = await Promise.all([first.ask(alice, 'again'), second.ask(alice, 'again')]);
     expect(replays).toEqual([view, view]);
@@ -50,7 +50,7 @@ describe('a message', () => {
   });
 
   // F2
-  it('that reaches two replicas at the same moment becomes one task with one run, many times over', async () => {
+  it('creates one task with one run when the message reaches two replicas concurrently, in 40 rounds', async () => {
     for (let round = 0; round < 40; round += 1) {
       const text = `both ${round}`;
       const before = await taskCount();
@@ -62,14 +62,14 @@ describe('a message', () => {
     }
   });
 
-  // F2, for a message to a task that there is already
-  it('that answers a task through two replicas at the same moment is taken in once', async () => {
+  // F2, for a message to an existing task
+  it('records a message to a task once when it reaches two replicas concurrently, in 20 rounds', async () => {
     for (let round = 0; round < 20; round += 1) {
       const asked = await first.ask(alice, aMessage('ask', `ask ${round}`));
-      const answer = aMessage('answer', `answer ${round}`);
+      const reply = aMessage('answer', `reply ${round}`);
       const request = { taskId: asked.taskId };
-      const answers = await Promise.all([first.ask(alice, answer, request), second.ask(alice, answer, request)]);
-      expect(answers[1]).toEqual(answers[0]);
+      const views = await Promise.all([first.ask(alice, reply, request), second.ask(alice, reply, request)]);
+      expect(views[1]).toEqual(views[0]);
       const types = await typesOf(alice, asked.taskId);
       expect(types.filter((type) => type === 'MessageAccepted')).toHaveLength(2);
       expect(types.filter((type) => type === 'RunStarted')).toHaveLength(2);
@@ -77,7 +77,7 @@ describe('a message', () => {
   });
 
   // F3
-  it('of another caller or tenant with the same id is a task of its own', async () => {
+  it('creates a separate task for the same message id of a different caller or tenant', async () => {
     const message = aMessage('mine', 'shared id');
     const views = await Promise.all([
       first.ask(alice, message),
@@ -91,7 +91,7 @@ describe('a message', () => {
   });
 
   // F4
-  it('with a known id and other content is invalid, and its task stays as it is', async () => {
+  it('rejects a recorded message id with different content and does not change its task', async () => {
     const parts = [{ text: 'a' }, { text: 'b' }];
     const message: Message = { messageId: 'f4', role: 'user', parts };
     const view = await first.ask(alice, message);
@@ -106,13 +106,13 @@ describe('a message', () => {
     }
     expect(await kindOf(second.send(alice, message, { contextId: 'another' }))).toBe('InvalidParameters');
     expect(await first.get(alice, view.taskId)).toEqual(view);
-    // The keys of an object have no order (RFC 8785), so this is the same message.
+    // The order of object keys has no meaning (RFC 8785), so this is the same message.
     const shuffled: Message = { parts: [{ text: 'a' }, { text: 'b' }], role: 'user', messageId: 'f4' };
     expect((await first.ask(alice, shuffled)).taskId).toBe(view.taskId);
   });
 
   // F7
-  it('to a task that is missing, or is not the caller’s, finds none, and nothing appears', async () => {
+  it('rejects a message to a missing task and to a task of a different caller in the same way, and stores nothing', async () => {
     const { taskId } = await first.ask(bob, 'of bob');
     const before = await taskCount();
     expect(await kindOf(first.send(alice, 'x7', { taskId: 'no-such-task' }))).toBe('TaskNotFound');
@@ -121,19 +121,19 @@ describe('a message', () => {
   });
 
   // F7
-  it('with a context that is not the task’s, or of another ring, is invalid', async () => {
+  it('rejects a context that is not the context of the task, and a context in a different ring', async () => {
     const asked = await first.ask(alice, aMessage('ask', 'f7'));
     const wrong = { taskId: asked.taskId, contextId: 'not this one' };
     expect(await kindOf(first.send(alice, 'x', wrong))).toBe('InvalidParameters');
-    const elsewhere: Message = { ...aMessage('ops'), metadata: { ring: 'ring:ops' } };
+    const inOps: Message = { ...aMessage('ops'), metadata: { ring: 'ring:ops' } };
     const { contextId } = asked.state;
-    expect(await kindOf(first.send(alice, elsewhere, { contextId }))).toBe('InvalidParameters');
-    expect(await kindOf(first.send(alice, elsewhere, { taskId: asked.taskId }))).toBe('InvalidParameters');
+    expect(await kindOf(first.send(alice, inOps, { contextId }))).toBe('InvalidParameters');
+    expect(await kindOf(first.send(alice, inOps, { taskId: asked.taskId }))).toBe('InvalidParameters');
     const own = await first.ask(bob, 'the same context id', { contextId });
     expect(own.state.contextId).toBe(contextId);
   });
 
-  it('that names a ring of which the caller is not, or two rings, is invalid', async () => {
+  it('rejects a ring that the caller does not have, and a message that requests two rings', async () => {
     const named = (metadata: string, data: string): Message => ({
       messageId: `${metadata} ${data}`,
       role: 'user',
@@ -146,16 +146,16 @@ describe('a message', () => {
     expect((await first.ask(alice, 'no ring named')).state.ring).toBe('ring:dev');
   });
 
-  it('to an ended task is refused, but its exact replay is answered', async () => {
+  it('rejects a new message to an ended task but returns the task for an exact replay', async () => {
     const view = await first.ask(alice, 'ends');
     expect(await kindOf(first.send(alice, 'more', { taskId: view.taskId }))).toBe('TaskEnded');
     const asked = await first.ask(alice, aMessage('ask', 'ends later'));
-    const answer = aMessage('the answer');
-    const ended = await first.ask(alice, answer, { taskId: asked.taskId });
-    expect(await second.ask(alice, answer, { taskId: asked.taskId })).toEqual(ended);
+    const reply = aMessage('the answer');
+    const ended = await first.ask(alice, reply, { taskId: asked.taskId });
+    expect(await second.ask(alice, reply, { taskId: asked.taskId })).toEqual(ended);
   });
 
-  it('refers only to tasks that the caller sees', async () => {
+  it('rejects a reference to a task that the caller cannot access', async () => {
     const { taskId } = await first.ask(bob, 'seen by bob alone');
     const refers: Message = { ...aMessage('refers'), referenceTaskIds: [taskId] };
     expect(await kindOf(first.send(alice, refers))).toBe('InvalidParameters');
@@ -163,8 +163,8 @@ describe('a message', () => {
   });
 });
 
-describe('a history', () => {
-  it('takes a hundred messages of its client; then a new one is invalid and an exact replay still answered', async () => {
+describe('The history of a task', () => {
+  it('accepts 100 client messages, then rejects a new one and still returns the task for an exact replay', async () => {
     const asked = await first.ask(alice, aMessage('ask', 'fill'));
     const { taskId } = asked;
     for (let n = 2; n <= BOUNDS.clientMessages; n += 1) {
@@ -177,13 +177,13 @@ describe('a history', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe('A client that disconnects', () => {
   // F6
-  it('leaves a run that goes on to its end, all of it in the record', async () => {
-    const { taskId, follower } = await first.send(alice, 'goes away');
-    const gone = new AbortController();
-    const waiting = follower.untilOutcome(gone.signal);
-    gone.abort(new Error('disconnected'));
+  it('does not stop the run, which is recorded to its end', async () => {
+    const { taskId, follower } = await first.send(alice, 'disconnects');
+    const disconnect = new AbortController();
+    const waiting = follower.untilOutcome(disconnect.signal);
+    disconnect.abort(new Error('disconnected'));
     await expect(waiting).rejects.toThrow('disconnected');
     const state = await second.until(alice.tenantId, taskId, (s) => s.status === 'completed');
     expect((await second.get(alice, taskId)).artifacts).toHaveLength(1);

@@ -6,45 +6,49 @@ import {
   evolveAll,
   fenced,
   type Fence,
+  invalidField,
   isQueued,
+  type Principal,
   type RecordedEvent,
   type TaskCommand,
+  taskNotFound,
   type TaskState,
 } from '@app/domain';
 import type { Append, AppendResult, EventLog, Receipt } from '@app/event-log';
 import type { Executor, StreamHead, TaskWakeups, WebhookTarget } from '@app/storage';
-import { projectPushes } from '../projections/push.projector.js';
 import { projectRows } from '../projections/task.projector.js';
+import { projectWebhookRows } from '../projections/webhook.projector.js';
 
-/** Where a command comes from and what makes it the same command when it is tried again. */
+/** Identifies a command and its sender. A retry of the command has the same envelope. */
 export interface CommandEnvelope {
   readonly tenantId: string;
   readonly taskId: string;
   readonly actor: Actor;
   readonly commandId: string;
-  /** 32 bytes: an HMAC of what the command says. */
+  /** HMAC of the command's payload, 32 bytes. */
   readonly fingerprint: Buffer;
   readonly protocolVersion?: string;
   readonly traceParent?: string;
-  /** The client's message that this command takes in. */
+  /** The client message that this command delivers. */
   readonly receipt?: { readonly subject: string; readonly messageId: string };
-  /** Goes with a command that sets a webhook; past deciding and past the record, straight into its encrypted row. */
+  /** The target of the webhook that this command sets. It is stored encrypted in its own table and in no event. */
   readonly webhook?: WebhookTarget;
-  /** A worker's right to write, checked again in the statement that appends. */
+  /** The lease of a worker. The statement that appends checks it. */
   readonly fence?: Fence;
 }
 
+/** `received`: the message of the command was recorded before, perhaps in a different task. */
 export type Applied =
   | { readonly outcome: 'applied'; readonly head: StreamHead; readonly events: readonly RecordedEvent[] }
   | { readonly outcome: 'received'; readonly receipt: Receipt };
 
-/** What an append has added to a stream, and the new end of the stream. */
+/** The events of an append and the new head of the stream. */
 export type Appended = Extract<AppendResult, { outcome: 'appended' }>;
 
 const MAX_CONFLICTS = 20;
 const NO_PAYLOAD = Buffer.alloc(32);
 
-/** Runs commands against streams: load, decide, project, append; decide anew when another append came first. */
+/** Applies commands to tasks: loads the state, decides, projects, appends. After a conflict, it loads and decides again. */
 export class TaskWriter {
   constructor(
     private readonly log: EventLog,
@@ -53,15 +57,14 @@ export class TaskWriter {
     private readonly now: () => Date = () => new Date(),
   ) {}
 
-  /** Returns the head of a task's stream, and the receipt of a caller's message if there is one. Null if there is no such task. */
-  head(...of: Parameters<EventLog['head']>): ReturnType<EventLog['head']> {
-    return this.log.head(...of);
+  /** Returns the head of a task's stream, and the receipt of a message if the task has received it. Null: no such task. */
+  head(...parameters: Parameters<EventLog['head']>): ReturnType<EventLog['head']> {
+    return this.log.head(...parameters);
   }
 
   /**
-   * Applies one command. `known` is the head that the caller holds already (`null`: the stream is new); without it the
-   * head is read first, one round trip more. Throws what `decide` throws, and Fenced when the append found the fence
-   * raised.
+   * Applies one command. `known` is the head that the caller has read (`null`: the stream is new). Without it, the head is
+   * read first. Errors: those of `decide`; Fenced, if the lease of the fence has ended; CommandConflict; Overloaded.
    */
   async apply(envelope: CommandEnvelope, command: TaskCommand, known?: StreamHead | null): Promise<Applied> {
     let head = known;
@@ -70,34 +73,39 @@ export class TaskWriter {
       const prepared = this.prepare(envelope, command, head);
       if (prepared === null) return { outcome: 'applied', head: head!, events: [] };
       const result = await this.log.append(prepared);
-      if (result.outcome === 'appended') {
-        this.publish(envelope, result);
-        return { outcome: 'applied', head: result.head, events: result.events };
+      switch (result.outcome) {
+        case 'appended':
+          this.publish(envelope, result);
+          return { outcome: 'applied', head: result.head, events: result.events };
+        case 'received':
+          return result;
+        case 'recorded':
+          if (!result.fingerprint.equals(envelope.fingerprint)) throw commandConflict(envelope.commandId);
+          return { outcome: 'applied', head: await this.load(envelope), events: [] };
+        case 'fenced':
+          return this.afterFence(envelope, command);
+        case 'other-ring':
+          throw invalidField(
+            'message.contextId',
+            `"${prepared.state.contextId}" is in a different ring than "${prepared.state.ring}"; use a different context`,
+          );
+        case 'conflict':
+          head = undefined;
+          break;
+        default:
+          result satisfies never;
       }
-      if (result.outcome === 'received') return result;
-      if (result.outcome === 'recorded') {
-        if (!result.fingerprint.equals(envelope.fingerprint)) throw conflicting(envelope.commandId);
-        return { outcome: 'applied', head: await this.load(envelope), events: [] };
-      }
-      if (result.outcome === 'fenced') {
-        // So does a repeat, sent while the first was on its way, of the write that ended the run: that one is recorded.
-        const now = await this.load(envelope);
-        if (this.prepare(envelope, command, now) === null) return { outcome: 'applied', head: now, events: [] };
-        throw fenced(now.state, envelope.taskId);
-      }
-      if (result.outcome === 'other-ring') {
-        throw new DomainError('InvalidParameters', 'invalid parameters: message.contextId: belongs to another ring', {
-          violations: [{ field: 'message.contextId', description: 'belongs to another ring' }],
-        });
-      }
-      head = undefined;
     }
-    throw new DomainError('Overloaded', 'too many writers on one task; try again', { retryAfterSeconds: 1 });
+    throw new DomainError(
+      'Overloaded',
+      `task "${envelope.taskId}" has too many concurrent writers (${MAX_CONFLICTS} conflicts in a row); try again`,
+      { retryAfterSeconds: 1 },
+    );
   }
 
   /**
-   * Applies one command inside a transaction whose queue row is locked already, so that no other append can come
-   * between. The caller publishes what comes back once it has committed.
+   * Applies one command inside a transaction that has locked the task's queue row, so that no other append can come in
+   * between. The caller publishes the result after the commit.
    */
   async applyLocked(
     envelope: CommandEnvelope,
@@ -108,28 +116,40 @@ export class TaskWriter {
     const prepared = this.prepare(envelope, command, head);
     if (prepared === null) return null;
     const result = await this.log.append(prepared, executor);
-    if (result.outcome !== 'appended') throw new Error(`an append under its queue lock came back ${result.outcome}`);
+    if (result.outcome !== 'appended') {
+      throw new Error(
+        `append to task "${envelope.taskId}": outcome "${result.outcome}" under the lock of its queue row`,
+      );
+    }
     return result;
   }
 
+  /** Wakes the subscribers of a task, in this process and in others. */
   publish(
-    task: { tenantId: string; taskId: string },
-    appended: { head: StreamHead; events: readonly RecordedEvent[] },
-  ) {
+    task: { readonly tenantId: string; readonly taskId: string },
+    appended: { readonly head: StreamHead; readonly events: readonly RecordedEvent[] },
+  ): void {
     const { state } = appended.head;
     this.wakeups.publish({
       tenantId: task.tenantId,
       taskId: task.taskId,
       version: state.version,
       events: appended.events,
-      ...(isQueued(state) ? { queuedFor: state.agent } : {}),
-      ...(state.pushConfigs === undefined ? {} : { pushes: true }),
+      ...(isQueued(state) ? { queuedAgent: state.agent } : {}),
+      ...(state.pushConfigs === undefined ? {} : { hasWebhookDeliveries: true }),
     });
+  }
+
+  /** A repeated write is fenced, too, if the first one ended the run. Then it is recorded, and the repeat succeeds. */
+  private async afterFence(envelope: CommandEnvelope, command: TaskCommand): Promise<Applied> {
+    const head = await this.load(envelope);
+    if (this.prepare(envelope, command, head) === null) return { outcome: 'applied', head, events: [] };
+    throw fenced(head.state, envelope.taskId);
   }
 
   private async load({ tenantId, taskId }: CommandEnvelope): Promise<StreamHead> {
     const loaded = await this.log.head(tenantId, taskId);
-    if (loaded === null) throw new DomainError('TaskNotFound', 'task not found', { taskId });
+    if (loaded === null) throw taskNotFound(taskId);
     return loaded.head;
   }
 
@@ -144,27 +164,38 @@ export class TaskWriter {
     if (events.length === 0) return null;
     const state = evolveAll(before, events, recordedAt)!;
     const first = (before?.version ?? 0) + 1;
-    const placed = events.map((event, at) => ({ ...event, version: first + at, recordedAt }));
-    const pushes = projectPushes(before, placed, state, webhook);
-    const rows = projectRows(placed, state);
-    return { ...envelope, head, events, state, rows, pushes, recordedAt, leaseMs: this.leaseMs };
+    const recorded = events.map((event, index) => ({ ...event, version: first + index, recordedAt }));
+    const rows = projectRows(recorded, state);
+    const webhookRows = projectWebhookRows(before, recorded, state, webhook);
+    return { ...envelope, head, events, state, rows, webhookRows, recordedAt, leaseMs: this.leaseMs };
   }
 
-  /** Now, or the time of the task's last event when this machine's clock is behind it: a record never goes back. */
+  /** Returns the server time, or the time of the last event if that is later: times in a stream never decrease. */
   private timeAfter(state: TaskState | null): string {
     const now = this.now().toISOString();
     return state !== null && state.recordedAt > now ? state.recordedAt : now;
   }
 }
 
-/** A command id for a command that nobody retries by name. */
-export const newInternalCommandId = (what: string): string => `${what}:${randomUUID()}`;
+/** Returns the id of a command that no client retries. */
+export const newInternalCommandId = (name: string): string => `${name}:${randomUUID()}`;
 
-/** What names a command of Acta's own: it cannot come back, so that no payload is kept to compare. */
-export const newInternalCommand = (what: string): Pick<CommandEnvelope, 'commandId' | 'fingerprint'> => ({
-  commandId: newInternalCommandId(what),
+/** Returns the identity of a command that is never retried by its id. No payload is kept to compare. */
+export const newInternalCommand = (name: string): Pick<CommandEnvelope, 'commandId' | 'fingerprint'> => ({
+  commandId: newInternalCommandId(name),
   fingerprint: NO_PAYLOAD,
 });
 
-const conflicting = (commandId: string) =>
-  new DomainError('CommandConflict', `command "${commandId}" is in the record with another payload`, { commandId });
+/** Returns the envelope of a command of a caller that is not retried by its id. */
+export const callerCommand = (
+  { tenantId, subject, role }: Principal,
+  taskId: string,
+  name: string,
+): CommandEnvelope => ({ tenantId, taskId, actor: { subject, role }, ...newInternalCommand(name) });
+
+const commandConflict = (commandId: string) =>
+  new DomainError(
+    'CommandConflict',
+    `command "${commandId}" is already recorded with a different payload; use a new command id`,
+    { commandId },
+  );

@@ -8,29 +8,33 @@ const alice = aMember('alice');
 /** With characters that JSON escapes, so that its escaped form differs. */
 const MARKER = 'marker "é\\\u2028 4f1d';
 
-/** The marker as it is and as a column could hold it. */
+/** Returns the marker and the encodings in which a column could contain it. */
 const forms = (text: string): string[] => {
   const json = JSON.stringify(text).slice(1, -1);
   const ascii = json.replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
   const buffer = Buffer.from(text);
-  // Base64 of a text that stands at any of the three offsets in what is encoded.
-  const base64 = [0, 1, 2].map((at) =>
-    Buffer.concat([Buffer.alloc(at), buffer])
+  // Base64 of a text at each of the three possible offsets.
+  const base64 = [0, 1, 2].map((offset) =>
+    Buffer.concat([Buffer.alloc(offset), buffer])
       .toString('base64')
-      .slice(at === 0 ? 0 : 4, -4),
+      .slice(offset === 0 ? 0 : 4, -4),
   );
   return [text, json, ascii, buffer.toString('hex'), Buffer.from(json).toString('hex'), ...base64];
 };
 
-const said = (where: string) => `${MARKER} ${where}`;
-const everything = (where: string) => ({
+const marked = (where: string) => `${MARKER} ${where}`;
+const markedContent = (where: string) => ({
   parts: [
-    { text: said(where), filename: said(`${where} filename`), metadata: { [said('key')]: said('part metadata') } },
-    { data: { nested: [said(`${where} data`)] } },
-    { raw: Buffer.from(said(where)).toString('base64'), mediaType: 'text/plain' },
-    { url: `https://example.com/${encodeURIComponent(said(where))}` },
+    {
+      text: marked(where),
+      filename: marked(`${where} filename`),
+      metadata: { [marked('key')]: marked('part metadata') },
+    },
+    { data: { nested: [marked(`${where} data`)] } },
+    { raw: Buffer.from(marked(where)).toString('base64'), mediaType: 'text/plain' },
+    { url: `https://example.com/${encodeURIComponent(marked(where))}` },
   ],
-  metadata: { note: said(`${where} metadata`) },
+  metadata: { note: marked(`${where} metadata`) },
 });
 
 const agent = new ScriptedAgent();
@@ -42,44 +46,44 @@ beforeAll(async () => {
 });
 afterAll(() => acta?.close());
 
-/** A task that says the marker wherever anything can be said. */
-async function conversation(): Promise<string[]> {
-  const message: Message = { messageId: 'm1', role: 'user', ...everything('message') };
+/** Creates tasks that have the marker in every field of their messages and artifacts. Returns their ids. */
+async function createTasks(): Promise<string[]> {
+  const message: Message = { messageId: 'm1', role: 'user', ...markedContent('message') };
   const gate = new Latch();
-  agent.on(said('message'), async (ctx) => {
+  agent.on(marked('message'), async (ctx) => {
     if (ctx.history.length > 0) {
-      await ctx.artifact({ name: said('name'), description: said('description'), ...everything('artifact') });
-      await ctx.artifact({ parts: [{ text: said('chunk') }] });
+      await ctx.artifact({ name: marked('name'), description: marked('description'), ...markedContent('artifact') });
+      await ctx.artifact({ parts: [{ text: marked('chunk') }] });
       await gate.opened;
-      return ctx.complete(everything('completion'));
+      return ctx.complete(markedContent('completion'));
     }
-    await ctx.working(everything('status'));
-    await ctx.requireInput(everything('question'));
+    await ctx.working(markedContent('status'));
+    await ctx.requireInput(markedContent('question'));
   });
-  agent.on(said('fails'), () => {
-    throw new Error(said('error'));
+  agent.on(marked('fails'), () => {
+    throw new Error(marked('error'));
   });
-  agent.on(said('replies'), (ctx) => ctx.reply(everything('reply')));
+  agent.on(marked('replies'), (ctx) => ctx.reply(markedContent('reply')));
   const { taskId } = await replica.ask(alice, message);
-  const answer: Message = { messageId: 'm2', role: 'user', ...everything('answer') };
-  const { follower } = await replica.send(alice, answer, { taskId });
+  const reply: Message = { messageId: 'm2', role: 'user', ...markedContent('answer') };
+  const { follower } = await replica.send(alice, reply, { taskId });
   await replica.until(alice.tenantId, taskId, (state) => (state.run?.artifacts.length ?? 0) > 0);
   gate.open();
   await follower.untilOutcome();
   const others = ['fails', 'replies'].map((text, n) => ({
     messageId: `other ${n}`,
     role: 'user' as const,
-    parts: [{ text: said(text) }],
+    parts: [{ text: marked(text) }],
   }));
   const views = await Promise.all(others.map((other) => replica.ask(alice, other)));
   return [taskId, ...views.map((view) => view.taskId)];
 }
 
-describe('what a message or an artifact said', () => {
-  it('is in the encrypted content of events, and nowhere else in the database', async () => {
-    const taskIds = await conversation();
+describe('The content of messages and artifacts', () => {
+  it('is stored in the encrypted content of events and in no other column', async () => {
+    const taskIds = await createTasks();
     const view = await replica.get(alice, taskIds[0]!);
-    expect(JSON.stringify(view)).toContain(JSON.stringify(said('chunk')).slice(1, -1));
+    expect(JSON.stringify(view)).toContain(JSON.stringify(marked('chunk')).slice(1, -1));
     const tables = await acta.sql<{ name: string }>(
       `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where c.relkind in ('r', 'p', 'm') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`,
@@ -97,7 +101,7 @@ describe('what a message or an artifact said', () => {
     }
   });
 
-  it('would be found where it is not to be, by this search', async () => {
+  it('is found by this search if a column contains it', async () => {
     await acta.sql(
       'create table leak as select $1::text as text, convert_to($1, $2) as bytes, to_json($1::text) as json',
       [`before ${MARKER} after`, 'UTF8'],

@@ -1,139 +1,139 @@
 import { EventLog } from '@app/event-log';
 import { Database, ServerSecret, TaskWakeups } from '@app/storage';
 import type { RunOutput, TaskCommand } from '@app/domain';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { aMessage, CLAIM, FENCE, record, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { agentMessage, aMessage, CLAIM, FENCE, record, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
-import { DamagedStream, Projections } from './rebuild-projections.js';
+import { CorruptStream, Projections } from './rebuild-projections.js';
 import { newInternalCommandId, TaskWriter } from '../commands/task-writer.js';
 
 const LEASE_MS = 60_000;
 const READ_MODELS = ['task', 'context', 'message_receipt', 'run_queue', 'message', 'artifact_chunk'];
-/** More than a rebuild reads at once. */
+/** More than a rebuild reads in one page. */
 const MANY = 620;
 
 let testDatabase: TestDatabase;
 let database: Database;
-let streams: TaskWriter;
+let writer: TaskWriter;
 let projections: Projections;
 
 beforeEach(async () => {
   testDatabase = await createTestDatabase();
   database = new Database(testDatabase.url);
   const secret = new ServerSecret('the secret of a test');
-  await database.claimState(secret);
-  streams = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), LEASE_MS);
-  projections = Projections.over({ database, secret }, LEASE_MS);
+  await database.initializeServerState(secret);
+  writer = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), LEASE_MS);
+  projections = Projections.create({ database, secret }, LEASE_MS);
 });
 
 afterEach(async () => {
-  await streams.wakeups.close();
+  await writer.wakeups.close();
   await database.close();
   await testDatabase.drop();
 });
 
-it('makes every row anew, equal to what the appends wrote', async () => {
-  await tasksOfEveryKind();
-  const before = await readModels();
-  for (const table of READ_MODELS) await database.pool.query(`delete from ${table}`);
-  await rebuildAll();
-  expect(await readModels()).toEqual(before);
-});
+describe('Projections', () => {
+  it('rebuilds every row equal to the row that the appends wrote', async () => {
+    await tasksOfEveryKind();
+    const before = await readModels();
+    for (const table of READ_MODELS) await database.pool.query(`delete from ${table}`);
+    await rebuildAll();
+    expect(await readModels()).toEqual(before);
+  });
 
-it('changes nothing where nothing is wrong, leases included', async () => {
-  await tasksOfEveryKind();
-  const leases = 'select task_id, lease_expires_at::text as ends from run_queue order by task_id';
-  const [before, ending] = [await readModels(), (await database.pool.query(leases)).rows];
-  expect(await rebuildAll()).toEqual([]);
-  expect(await readModels()).toEqual(before);
-  expect((await database.pool.query(leases)).rows).toEqual(ending);
-});
+  it('changes no row that is correct, including leases', async () => {
+    await tasksOfEveryKind();
+    const leases = 'select task_id, lease_expires_at::text as ends from run_queue order by task_id';
+    const [before, ending] = [await readModels(), (await database.pool.query(leases)).rows];
+    expect(await rebuildAll()).toEqual([]);
+    expect(await readModels()).toEqual(before);
+    expect((await database.pool.query(leases)).rows).toEqual(ending);
+  });
 
-it('finds rows that are missing, too many or different, and only a rebuild mends them', async () => {
-  await working('task-1');
-  await write('task-1', [published('one')]);
-  const sound = await readModels();
-  await database.pool.query(`delete from message where task_id = 'task-1'`);
-  await database.pool.query(`update run_queue set attempts = 7, agent = 'other'`);
-  await database.pool.query(`update task set status = 'completed'`);
-  await database.pool.query(`update message_receipt set task_id = 'task-9'`);
-  await database.pool.query(`insert into artifact_chunk values ('acme', 'task-1', 99, 'run-1', 'made-up', 99, 1, 1)`);
-  const wrong = await readModels();
-  const task = { tenantId: 'acme', taskId: 'task-1' };
-  const expected = [
-    { ...task, table: 'task', key: '', kind: 'different', columns: ['status'] },
-    { ...task, table: 'message_receipt', key: 'alice message of task-1', kind: 'different', columns: ['task_id'] },
-    { ...task, table: 'run_queue', key: '', kind: 'different', columns: ['agent', 'attempts'] },
-    { ...task, table: 'message', key: '2', kind: 'missing', columns: [] },
-    { ...task, table: 'artifact_chunk', key: '99', kind: 'surplus', columns: [] },
-  ];
-  expect(await projections.check(task)).toEqual(expected);
-  expect(await readModels()).toEqual(wrong);
-  expect(await projections.rebuild(task)).toEqual(expected);
-  expect(await readModels()).toEqual(sound);
-  expect(await projections.check(task)).toEqual([]);
-});
+  it('reports missing, surplus and different rows, and repairs them only in a rebuild', async () => {
+    await working('task-1');
+    await write('task-1', [published('one')]);
+    const sound = await readModels();
+    await database.pool.query(`delete from message where task_id = 'task-1'`);
+    await database.pool.query(`update run_queue set attempts = 7, agent = 'other'`);
+    await database.pool.query(`update task set status = 'completed'`);
+    await database.pool.query(`update message_receipt set task_id = 'task-9'`);
+    await database.pool.query(`insert into artifact_chunk values ('acme', 'task-1', 99, 'run-1', 'made-up', 99, 1, 1)`);
+    const wrong = await readModels();
+    const task = { tenantId: 'acme', taskId: 'task-1' };
+    const expected = [
+      { ...task, table: 'task', key: '', kind: 'different', columns: ['status'] },
+      { ...task, table: 'message_receipt', key: 'alice message of task-1', kind: 'different', columns: ['task_id'] },
+      { ...task, table: 'run_queue', key: '', kind: 'different', columns: ['agent', 'attempts'] },
+      { ...task, table: 'message', key: '2', kind: 'missing', columns: [] },
+      { ...task, table: 'artifact_chunk', key: '99', kind: 'surplus', columns: [] },
+    ];
+    expect(await projections.check(task)).toEqual(expected);
+    expect(await readModels()).toEqual(wrong);
+    expect(await projections.rebuild(task)).toEqual(expected);
+    expect(await readModels()).toEqual(sound);
+    expect(await projections.check(task)).toEqual([]);
+  });
 
-it('lets a live run write on while its task is made anew, without a fence or a lost lease', async () => {
-  await working('task-1');
-  const writes = async () => {
-    for (let seq = 1; seq <= 40; seq += 1) await write('task-1', [published(`chunk ${seq}`, seq > 1)], seq);
-  };
-  const rebuilds = async () => {
-    for (let times = 0; times < 40; times += 1) await projections.rebuild({ tenantId: 'acme', taskId: 'task-1' });
-  };
-  const checks = async () => {
-    for (let times = 0; times < 20; times += 1) {
-      expect(await projections.check({ tenantId: 'acme', taskId: 'task-1' })).toEqual([]);
-    }
-  };
-  await Promise.all([writes(), rebuilds(), checks()]);
-  const { rows } = await database.pool.query('select count(*)::integer as chunks from artifact_chunk');
-  expect(rows).toEqual([{ chunks: 40 }]);
-});
+  it('lets an active run write during rebuilds of its task without fencing it or losing its lease', async () => {
+    await working('task-1');
+    const writes = async () => {
+      for (let seq = 1; seq <= 40; seq += 1) await write('task-1', [published(`chunk ${seq}`, seq > 1)], seq);
+    };
+    const rebuilds = async () => {
+      for (let times = 0; times < 40; times += 1) await projections.rebuild({ tenantId: 'acme', taskId: 'task-1' });
+    };
+    const checks = async () => {
+      for (let times = 0; times < 20; times += 1) {
+        expect(await projections.check({ tenantId: 'acme', taskId: 'task-1' })).toEqual([]);
+      }
+    };
+    await Promise.all([writes(), rebuilds(), checks()]);
+    const { rows } = await database.pool.query('select count(*)::integer as chunks from artifact_chunk');
+    expect(rows).toEqual([{ chunks: 40 }]);
+  });
 
-it('makes nothing of a stream that lost events, so that its row stays as the proof', async () => {
-  await working('task-1');
-  await database.pool.query('alter table event disable trigger event_is_append_only');
-  await database.pool.query('delete from event where version = 3');
-  const before = await readModels();
-  const task = { tenantId: 'acme', taskId: 'task-1' };
-  await expect(projections.rebuild(task)).rejects.toThrow(
-    'task task-1 of tenant "acme" has a row that names another head than its events have: see `acta audit verify`',
-  );
-  await database.pool.query('delete from event where version = 1');
-  await expect(projections.rebuild(task)).rejects.toThrow(DamagedStream);
-  await expect(projections.check({ ...task, taskId: 'nowhere' })).rejects.toThrow('has no events');
-  expect(await readModels()).toEqual(before);
+  it('rejects a stream with missing events and does not change its rows', async () => {
+    await working('task-1');
+    await database.pool.query('alter table event disable trigger event_is_append_only');
+    await database.pool.query('delete from event where version = 3');
+    const before = await readModels();
+    const task = { tenantId: 'acme', taskId: 'task-1' };
+    await expect(projections.rebuild(task)).rejects.toThrow(
+      'task "task-1" of tenant "acme" has a task row with a different head than its events; run `acta audit verify`',
+    );
+    await database.pool.query('delete from event where version = 1');
+    await expect(projections.rebuild(task)).rejects.toThrow(CorruptStream);
+    await expect(projections.check({ ...task, taskId: 'missing' })).rejects.toThrow('has no events');
+    expect(await readModels()).toEqual(before);
+  });
 });
 
 async function tasksOfEveryKind(): Promise<void> {
   await submit('submitted');
   await working('working');
-  await write('working', [published('started'), { type: 'status', message: said('half way') }]);
+  await write('working', [published('started'), { type: 'status', message: agentMessage('half way') }]);
   await working('asking');
-  await write('asking', [published('kept'), { type: 'input-required', message: said('what?') }]);
+  await write('asking', [published('kept'), { type: 'input-required', message: agentMessage('what?') }]);
   await working('in its second turn');
-  await write('in its second turn', [{ type: 'input-required', message: said('what?') }]);
+  await write('in its second turn', [{ type: 'input-required', message: agentMessage('what?') }]);
   await apply('in its second turn', { type: 'AddMessage', message: aMessage('that') });
   await working('resumed');
-  await write('resumed', [{ type: 'auth-required', message: said('who?') }]);
+  await write('resumed', [{ type: 'auth-required', message: agentMessage('who?') }]);
   await apply('resumed', { type: 'ResumeTask' });
   await working('completed');
   for (let seq = 1; seq <= MANY; seq += 1) await write('completed', [published(`${seq}`, seq > 1)], seq);
-  await write('completed', [published('anew'), published('more', true), { type: 'complete' }], MANY + 1);
+  await write('completed', [published('restarted'), published('more', true), { type: 'complete' }], MANY + 1);
   await working('retried');
   await write('retried', [published('lost with its run')]);
   await apply('retried', { type: 'LoseRun', fence: FENCE, reason: 'lease-expired', retry: RETRY });
   await working('canceled');
   await apply('canceled', { type: 'CancelTask', policy: 'fence', deadline: RETRY.notBefore });
   await working('replied');
-  await write('replied', [{ type: 'reply', message: said('no task') }]);
-  // An agent whose clients use an id twice leaves no receipts.
+  await write('replied', [{ type: 'reply', message: agentMessage('no task') }]);
+  // A message to an agent without idempotency has no receipt.
   await apply('unreceived', { ...SUBMIT, message: aMessage('unreceived') }, false);
 }
-
-const said = (text: string) => ({ messageId: `agent ${text}`, role: 'agent' as const, parts: [{ text }] });
 
 const published = (text: string, append = false): RunOutput => ({
   type: 'artifact',
@@ -155,7 +155,7 @@ const write = (taskId: string, outputs: readonly RunOutput[], seq = 1) =>
 
 async function apply(taskId: string, command: TaskCommand, once = true): Promise<void> {
   const messageId = command.type === 'SubmitTask' && once ? command.message.messageId : undefined;
-  await streams.apply(
+  await writer.apply(
     {
       tenantId: 'acme',
       taskId,

@@ -7,7 +7,7 @@ export const LIST_STREAMS: NamedStatement = {
     order by tenant_id, task_id limit $3`,
 };
 
-/** The queue row first, then the task row: the lock order of every append. */
+/** Locked before the task row, as by every append. */
 export const LOCK_QUEUE_ROW: NamedStatement = {
   name: 'lock_queue_row',
   text: 'select from run_queue where tenant_id = $1 and task_id = $2 for update',
@@ -18,14 +18,14 @@ export const LOCK_TASK_ROW: NamedStatement = {
   text: 'select version, head_hash from task where tenant_id = $1 and task_id = $2 for update',
 };
 
-/** Without content: a projection reads facts only, and needs no key. */
+/** Reads no content: a projection needs only facts. */
 export const READ_FACTS: NamedStatement = {
   name: 'read_facts',
   text: `select event_id, type, facts::text as facts, version, recorded_at, hash from event
     where tenant_id = $1 and task_id = $2 and version > $3 order by version limit $4`,
 };
 
-/** In place, so that an append that waits for the row finds it again. */
+/** Updates the row in place, so that an append that waits for its lock finds it again. */
 export const WRITE_TASK_ROW: NamedStatement = {
   name: 'write_task_row',
   text: `insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
@@ -41,7 +41,7 @@ export const WRITE_CONTEXT: NamedStatement = {
     on conflict (tenant_id, owner, context_id) do update set ring = excluded.ring where c.ring <> excluded.ring`,
 };
 
-/** A message has a receipt when its command is named after it; those of agents that take an id twice are not. */
+/** A message has a receipt if its command id is derived from it. Messages to agents without idempotency have none. */
 const RECEIVED = `from event where tenant_id = $1 and task_id = $2 and type = 'MessageAccepted'
       and command_id = 'message:' || actor_subject || ':' || (facts ->> 'messageId')`;
 
@@ -60,20 +60,20 @@ export const DELETE_POINTERS: NamedStatement = {
     delete from artifact_chunk where tenant_id = $1 and task_id = $2`,
 };
 
-/** The function stands in `migrations/0003-append-events.ts`. */
+/** The function is defined in `migrations/0003-append-events.ts`. */
 export const WRITE_READ_MODELS: NamedStatement = {
   name: 'write_read_models',
   text: 'select write_read_models($1, $2, $3::jsonb, $4)',
 };
 
-/** What no append ever changes, and what `write_read_models` therefore leaves as it is. */
+/** Sets the columns that no append changes, and that `write_read_models` therefore does not update. */
 export const WRITE_QUEUE_OWNER: NamedStatement = {
   name: 'write_queue_owner',
   text: `update run_queue set agent = $3, ring = $4
     where tenant_id = $1 and task_id = $2 and (agent, ring) <> ($3, $4)`,
 };
 
-/** Every row that is projected from one task. When a lease ends is no fact, so it does not count. */
+/** Reads every row that is projected from one task, without the lease expiry, which no event has. */
 export const PROJECTED_ROWS: NamedStatement = {
   name: 'projected_rows',
   text: `select 'task' as table_name, '' as key, to_jsonb(t) as row from task t where tenant_id = $1 and task_id = $2

@@ -21,23 +21,26 @@ export interface TaskRef {
   readonly taskId: string;
 }
 
-/** A row of a read model that is not what the events say. */
+/** A row of a read model that differs from the projection of the events. */
 export interface RowDifference extends TaskRef {
   readonly table: string;
-  /** What tells the row from the others of its task in its table; empty where there is one. */
+  /** Identifies the row among the rows of its task. Empty if the table has one row per task. */
   readonly key: string;
   readonly kind: 'missing' | 'surplus' | 'different';
   /** Columns that differ. */
   readonly columns: readonly string[];
 }
 
-/** The events of a task cannot be all that were written, so nothing may be made of them: the row would lose the proof. */
-export class DamagedStream extends Error {
+/**
+ * The events of a task are incomplete. Its rows are not rebuilt, because the present task row is evidence of the events
+ * that are missing.
+ */
+export class CorruptStream extends Error {
   constructor(
     readonly task: TaskRef,
-    why: string,
+    problem: string,
   ) {
-    super(`task ${task.taskId} of tenant "${task.tenantId}" ${why}: see \`acta audit verify\``);
+    super(`task "${task.taskId}" of tenant "${task.tenantId}" ${problem}; run \`acta audit verify\``);
   }
 }
 
@@ -52,39 +55,39 @@ interface ProjectedRow {
   row: Record<string, unknown>;
 }
 
-const PAGE = 500;
+const PAGE_ROWS = 500;
 
 /**
- * Makes the read models of a task anew from its events, while everything runs: one transaction a task, under the locks
- * that an append takes, in their order. Lease expiry is kept, since it is no fact.
+ * Rebuilds the read models of tasks from their events, while the server runs. One transaction per task takes the locks of
+ * an append, in the same order. The lease expiry is kept, because no event has it.
  */
 export class Projections {
   constructor(
     private readonly database: Database,
     private readonly decoder: EventDecoder,
-    /** For a run whose queue row is gone: its new row needs some lease. */
+    /** The lease of a run whose queue row is missing. */
     private readonly leaseMs: number,
   ) {}
 
-  /** Creates it outside of Nest. */
-  static over(
+  /** Creates an instance outside of Nest. */
+  static create(
     { database, secret }: { readonly database: Database; readonly secret: ServerSecret },
     leaseMs: number,
   ): Projections {
     return new Projections(database, new EventDecoder(secret), leaseMs);
   }
 
-  /** Every task that has events, in the order of tenants and ids. */
+  /** Yields every task that has events, in the order of tenants and ids. */
   async *tasks(): AsyncGenerator<TaskRef> {
     let last: TaskRef = { tenantId: '', taskId: '' };
     for (;;) {
       const rows = await this.database.run<{ tenant_id: string; task_id: string }>(LIST_STREAMS, [
         last.tenantId,
         last.taskId,
-        PAGE,
+        PAGE_ROWS,
       ]);
       for (const row of rows) yield (last = { tenantId: row.tenant_id, taskId: row.task_id });
-      if (rows.length < PAGE) return;
+      if (rows.length < PAGE_ROWS) return;
     }
   }
 
@@ -93,10 +96,7 @@ export class Projections {
     return this.database.transaction((executor) => this.project(task, executor));
   }
 
-  /**
-   * What a rebuild would change. It is a rebuild that is taken back, because a second way to compute the rows could be
-   * wrong where the first is right.
-   */
+  /** Returns what a rebuild would change. It is a rebuild that is rolled back, so both always use the same projection. */
   check(task: TaskRef): Promise<RowDifference[]> {
     return this.database.transaction(async (executor) => {
       await executor.query('savepoint before_rebuild');
@@ -133,8 +133,8 @@ export class Projections {
     await database.run(WRITE_RECEIPTS, id, executor);
     await database.run(DELETE_POINTERS, id, executor);
     for await (const events of this.pages(task, executor)) {
-      // Every page brings the queue row as it ends up: it is changed in place, for whoever waits for its lock would take
-      // a row that was deleted and made anew for a fence.
+      // Each page has the final queue row. The row is updated in place, because an append that waits for its lock would
+      // take a deleted and reinserted row for a fence.
       const rows = JSON.stringify(projectRows(events, state));
       await database.run(WRITE_READ_MODELS, [...id, rows, this.leaseMs], executor);
     }
@@ -148,18 +148,18 @@ export class Projections {
     let hash: Buffer = Buffer.alloc(0);
     for await (const events of this.pages(task, executor)) {
       for (const event of events) {
-        if (event.version !== (state?.version ?? 0) + 1) throw new DamagedStream(task, 'lacks an event');
+        if (event.version !== (state?.version ?? 0) + 1) throw new CorruptStream(task, 'has a missing event');
         state = evolve(state, event, event);
         ({ hash } = event);
       }
     }
-    if (state === null) throw new DamagedStream(task, 'has no events');
-    // The row is written with the last event, so it can never know of more, nor of another.
+    if (state === null) throw new CorruptStream(task, 'has no events');
+    // An append writes the row and the last event together, so the row cannot have a later or a different head.
     if (
       row !== undefined &&
       (row.version > state.version || (row.version === state.version && !row.head_hash.equals(hash)))
     ) {
-      throw new DamagedStream(task, 'has a row that names another head than its events have');
+      throw new CorruptStream(task, 'has a task row with a different head than its events');
     }
     return { state, hash };
   }
@@ -169,12 +169,12 @@ export class Projections {
     for (;;) {
       const rows = await this.database.run<FactsRow>(
         READ_FACTS,
-        [task.tenantId, task.taskId, last, PAGE],
+        [task.tenantId, task.taskId, last, PAGE_ROWS],
         executor,
       );
       if (rows.length > 0)
         yield rows.map((row) => ({ ...this.decoder.decode({ ...row, content: null }, null), hash: row.hash }));
-      if (rows.length < PAGE) return;
+      if (rows.length < PAGE_ROWS) return;
       last = rows.at(-1)!.version;
     }
   }
@@ -197,17 +197,17 @@ function differencesBetween(
   const nameOf = ({ table_name: table, key }: ProjectedRow) => JSON.stringify([table, key]);
   const stored = new Map(before.map((row) => [nameOf(row), row]));
   const differences: RowDifference[] = [];
-  const note = ({ table_name: table, key }: ProjectedRow, kind: RowDifference['kind'], columns: string[] = []) =>
+  const add = ({ table_name: table, key }: ProjectedRow, kind: RowDifference['kind'], columns: string[] = []) =>
     differences.push({ ...task, table, key, kind, columns });
   for (const row of after) {
-    const was = stored.get(nameOf(row));
+    const previous = stored.get(nameOf(row));
     stored.delete(nameOf(row));
-    if (was === undefined) note(row, 'missing');
+    if (previous === undefined) add(row, 'missing');
     else {
-      const columns = Object.keys(row.row).filter((name) => !isDeepStrictEqual(row.row[name], was.row[name]));
-      if (columns.length > 0) note(row, 'different', columns);
+      const columns = Object.keys(row.row).filter((name) => !isDeepStrictEqual(row.row[name], previous.row[name]));
+      if (columns.length > 0) add(row, 'different', columns);
     }
   }
-  for (const row of stored.values()) note(row, 'surplus');
+  for (const row of stored.values()) add(row, 'surplus');
   return differences;
 }

@@ -1,22 +1,20 @@
 import { activeRun, isInterrupted, isTerminal, type RecordedEvent, type TaskState } from '@app/domain';
 import type { ReadModelRows } from '@app/event-log';
 
+type MessageRow = NonNullable<ReadModelRows['messages']>[number];
+type ChunkRow = NonNullable<ReadModelRows['chunks']>[number];
+type ArtifactPublished = Extract<RecordedEvent, { type: 'ArtifactPublished' }>;
+
 /**
- * The rows of the read models that a stretch of events changes. Pure, facts and pointers only: what was said stays in
- * the log. A rebuild is this projection over the whole stream.
+ * Returns the read model rows that events change. Pure. The rows hold facts and pointers to versions: content stays in the
+ * event log. A rebuild applies this projection to the whole stream.
  */
 export function projectRows(events: readonly RecordedEvent[], after: TaskState): ReadModelRows {
-  const messages = events.flatMap((event) => {
-    if (event.type === 'MessageAccepted') return [{ version: event.version, role: 'user', bytes: event.facts.bytes }];
-    if (!('messageId' in event.facts) || event.facts.messageId === undefined) return [];
-    return [{ version: event.version, role: 'agent', bytes: event.facts.bytes ?? 0 }];
-  });
+  const messages = events.flatMap((event) => messageRow(event) ?? []);
   const lostRuns = events.flatMap((event) => (event.type === 'RunLost' ? [event.facts.runId] : []));
-  const chunks = events.flatMap((event) => {
-    if (event.type !== 'ArtifactPublished' || lostRuns.includes(event.facts.runId)) return [];
-    const { runId, artifactId, append, parts, bytes } = event.facts;
-    return [{ version: event.version, run_id: runId, artifact_id: artifactId, append, parts, bytes }];
-  });
+  const chunks = events.flatMap((event) =>
+    event.type === 'ArtifactPublished' && !lostRuns.includes(event.facts.runId) ? [chunkRow(event)] : [],
+  );
   return {
     ...(messages.length > 0 ? { messages } : {}),
     ...(lostRuns.length > 0 ? { lostRuns } : {}),
@@ -25,6 +23,41 @@ export function projectRows(events: readonly RecordedEvent[], after: TaskState):
   };
 }
 
+/** Returns the row of the message that an event adds to the history. Null: it adds none. */
+function messageRow(event: RecordedEvent): MessageRow | null {
+  switch (event.type) {
+    case 'MessageAccepted':
+      return { version: event.version, role: 'user', bytes: event.facts.bytes };
+    case 'StatusReported':
+    case 'InputRequested':
+    case 'AuthorizationRequested':
+    case 'ReplySent':
+    case 'TaskCompleted':
+    case 'TaskFailed':
+    case 'TaskRejected':
+    case 'TaskCanceled': {
+      const { messageId, bytes = 0 } = event.facts;
+      return messageId === undefined ? null : { version: event.version, role: 'agent', bytes };
+    }
+    case 'TaskSubmitted':
+    case 'RunStarted':
+    case 'ArtifactPublished':
+    case 'TaskResumed':
+    case 'CancelRequested':
+    case 'RunLost':
+    case 'RunRetried':
+    case 'PushConfigSet':
+    case 'PushConfigDeleted':
+      return null;
+  }
+}
+
+function chunkRow({ version, facts }: ArtifactPublished): ChunkRow {
+  const { runId, artifactId, append, parts, bytes } = facts;
+  return { version, run_id: runId, artifact_id: artifactId, append, parts, bytes };
+}
+
+/** Returns the queue row of a task. Null: nothing is left to execute. */
 function queueRow(state: TaskState): ReadModelRows['queue'] {
   if (isTerminal(state.status) || isInterrupted(state.status)) return null;
   const run = activeRun(state);
@@ -34,7 +67,7 @@ function queueRow(state: TaskState): ReadModelRows['queue'] {
     dispatcherGeneration: state.dispatcherGeneration,
     leaseGeneration: state.leaseGeneration,
     attempts: state.attempts,
-    // Of the turn, and not of its retries: what was lost keeps its place.
+    // The time of the turn, not of the retry, so that a lost run keeps its position in the queue.
     queuedAt: state.queuedAt ?? state.createdAt,
     notBefore: state.notBefore,
     runId: run?.id ?? null,

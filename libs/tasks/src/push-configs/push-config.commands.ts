@@ -1,26 +1,19 @@
 import type { Principal } from '@app/domain';
-import { ServerSecret } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { AccessRecord } from '../access/access-record.js';
-import {
-  type NewPushConfig,
-  type PushConfigView,
-  type PushedTask,
-  pushableTask,
-  viewOf,
-  webhookOf,
-} from './push-configs.js';
+import { AccessAudit } from '../access/access-audit.js';
+import type { ScopedTask } from '../access/task-access.js';
+import { callerCommand, TaskWriter } from '../commands/task-writer.js';
+import { type NewPushConfig, PushConfigs, type PushConfigView, viewOf, webhookOf } from './push-configs.js';
 import { PushPolicy } from './push-policy.js';
-import { newInternalCommandId, TaskWriter } from '../commands/task-writer.js';
 
 /**
- * Has a webhook told of what happens to a task from now on; one with the same id is replaced. Ended tasks take it too.
- * Errors: PushNotificationNotSupported, TaskNotFound, InvalidParameters (the URL, too many of them).
+ * Sets a webhook that is notified of later events of a task. It replaces the webhook with the same id. Ended tasks accept
+ * one, too. Errors: PushNotificationNotSupported, TaskNotFound, InvalidParameters (the URL, too many webhooks).
  */
 export class SetPushConfig extends Command<PushConfigView> {
   constructor(
     readonly principal: Principal,
-    readonly task: PushedTask,
+    readonly task: ScopedTask,
     readonly config: NewPushConfig,
     readonly protocolVersion: string,
   ) {
@@ -28,11 +21,11 @@ export class SetPushConfig extends Command<PushConfigView> {
   }
 }
 
-/** Tells a webhook nothing more. Errors: PushNotificationNotSupported, TaskNotFound; none for one that is not there. */
+/** Deletes a webhook of a task, if the task has it. Errors: PushNotificationNotSupported, TaskNotFound. */
 export class DeletePushConfig extends Command<void> {
   constructor(
     readonly principal: Principal,
-    readonly task: PushedTask,
+    readonly task: ScopedTask,
     readonly configId: string,
   ) {
     super();
@@ -42,32 +35,21 @@ export class DeletePushConfig extends Command<void> {
 @CommandHandler(SetPushConfig)
 export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
   constructor(
-    private readonly streams: TaskWriter,
+    private readonly configs: PushConfigs,
+    private readonly writer: TaskWriter,
     private readonly policy: PushPolicy,
-    private readonly access: AccessRecord,
-    private readonly secret: ServerSecret,
+    private readonly access: AccessAudit,
   ) {}
 
   async execute({ principal, task, config, protocolVersion }: SetPushConfig): Promise<PushConfigView> {
     const { taskId } = task;
-    this.policy.requireOffered();
-    const head = await pushableTask(this.streams, principal, task);
+    const head = await this.configs.requireTask(principal, task);
     const webhook = webhookOf(config);
     this.policy.check(webhook);
-    await this.access.note(principal, 'PushConfigSet', taskId, head.state);
-    const { tenantId, subject, role } = principal;
+    await this.access.record(principal, 'PushConfigSet', taskId, head.state);
     const configId = config.id ?? taskId;
-    await this.streams.apply(
-      {
-        tenantId,
-        taskId,
-        actor: { subject, role },
-        commandId: newInternalCommandId('set-push-config'),
-        // Names nothing of the target: this stands in the event, in the clear.
-        fingerprint: this.secret.hmac('fingerprint', `set-push-config ${configId}`),
-        protocolVersion,
-        webhook,
-      },
+    await this.writer.apply(
+      { ...callerCommand(principal, taskId, 'set-push-config'), protocolVersion, webhook },
       { type: 'SetPushConfig', push: { configId, protocolVersion, url: webhook.url } },
       head,
     );
@@ -78,28 +60,16 @@ export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
 @CommandHandler(DeletePushConfig)
 export class DeletePushConfigHandler implements ICommandHandler<DeletePushConfig> {
   constructor(
-    private readonly streams: TaskWriter,
-    private readonly policy: PushPolicy,
-    private readonly access: AccessRecord,
-    private readonly secret: ServerSecret,
+    private readonly configs: PushConfigs,
+    private readonly writer: TaskWriter,
+    private readonly access: AccessAudit,
   ) {}
 
   async execute({ principal, task, configId }: DeletePushConfig): Promise<void> {
     const { taskId } = task;
-    this.policy.requireOffered();
-    const head = await pushableTask(this.streams, principal, task);
-    await this.access.note(principal, 'PushConfigDeleted', taskId, head.state);
-    const { tenantId, subject, role } = principal;
-    await this.streams.apply(
-      {
-        tenantId,
-        taskId,
-        actor: { subject, role },
-        commandId: newInternalCommandId('delete-push-config'),
-        fingerprint: this.secret.hmac('fingerprint', `delete-push-config ${configId}`),
-      },
-      { type: 'DeletePushConfig', configId },
-      head,
-    );
+    const head = await this.configs.requireTask(principal, task);
+    await this.access.record(principal, 'PushConfigDeleted', taskId, head.state);
+    const envelope = callerCommand(principal, taskId, 'delete-push-config');
+    await this.writer.apply(envelope, { type: 'DeletePushConfig', configId }, head);
   }
 }

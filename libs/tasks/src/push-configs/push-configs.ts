@@ -1,26 +1,21 @@
-import { DomainError, type Principal, taskNotFound } from '@app/domain';
-import type { Database, NamedStatement, StreamHead, WebhookCipher, WebhookTarget } from '@app/storage';
-import type { TaskWriter } from '../commands/task-writer.js';
-import { isThere } from '../access/visible-task.js';
+import { DomainError, type Principal } from '@app/domain';
+import { Database, type NamedStatement, type StreamHead, WebhookCipher, type WebhookTarget } from '@app/storage';
+import { Injectable } from '@nestjs/common';
+import { requireHead, type ScopedTask } from '../access/task-access.js';
+import { TaskWriter } from '../commands/task-writer.js';
+import { PushPolicy } from './push-policy.js';
 
-/** A webhook as its owner reads it. */
+/** A webhook configuration in a response. It has no secrets: `authentication` is the scheme alone. */
 export interface PushConfigView extends WebhookTarget {
   readonly id: string;
   readonly taskId: string;
 }
 
-/** A webhook as a client asks for it. */
+/** A webhook configuration in a request. */
 export interface NewPushConfig extends WebhookTarget {
-  /** Absent: the one that a task can have without a name, whose id is the task's. */
+  /** Absent: the id of the task. */
   readonly id?: string;
 }
-
-/** What is sealed: the target alone, whatever else the request carried along. */
-export const webhookOf = ({ url, token, authentication }: NewPushConfig): WebhookTarget => ({
-  url,
-  ...(token === undefined ? {} : { token }),
-  ...(authentication === undefined ? {} : { authentication }),
-});
 
 const LOAD_CONFIGS: NamedStatement = {
   name: 'load_push_configs',
@@ -28,49 +23,51 @@ const LOAD_CONFIGS: NamedStatement = {
     where tenant_id = $1 and task_id = $2 and config_id = any($3::text[])`,
 };
 
-/** What names the task of a webhook; with `agent`, only one of that agent's. */
-export interface PushedTask {
-  readonly taskId: string;
-  readonly agent?: string;
+/** Loads the webhook configurations of tasks for callers that may manage them. */
+@Injectable()
+export class PushConfigs {
+  constructor(
+    private readonly writer: TaskWriter,
+    private readonly database: Database,
+    private readonly cipher: WebhookCipher,
+    private readonly policy: PushPolicy,
+  ) {}
+
+  /** Returns the head of a task whose webhooks the caller may manage. Errors: PushNotificationNotSupported, TaskNotFound. */
+  async requireTask(principal: Principal, task: ScopedTask): Promise<StreamHead> {
+    this.policy.requireOffered();
+    return (await requireHead(this.writer, principal, task)).head;
+  }
+
+  /** Returns configurations of a task in the order of `ids`. None if the content of the task was erased. */
+  async read(
+    { tenantId, taskId }: { readonly tenantId: string; readonly taskId: string },
+    { key }: StreamHead,
+    ids: readonly string[],
+  ): Promise<PushConfigView[]> {
+    if (ids.length === 0 || key === null) return [];
+    const rows = await this.database.run<{ config_id: string; sealed_target: Buffer }>(LOAD_CONFIGS, [
+      tenantId,
+      taskId,
+      ids,
+    ]);
+    const targets = new Map(rows.map((row) => [row.config_id, row.sealed_target]));
+    return ids.flatMap((configId) => {
+      const target = targets.get(configId);
+      if (target === undefined) return [];
+      return [viewOf(taskId, configId, this.cipher.decrypt(target, key, { tenantId, taskId, configId }))];
+    });
+  }
 }
 
-/** Head of a task whose webhooks this caller may manage. Errors: TaskNotFound. */
-export async function pushableTask(
-  writer: TaskWriter,
-  principal: Principal,
-  { taskId, agent }: PushedTask,
-): Promise<StreamHead> {
-  const { tenantId } = principal;
-  const loaded = await writer.head(tenantId, taskId);
-  if (loaded === null) throw taskNotFound(taskId);
-  const { state } = loaded.head;
-  if (state.status === 'replied' || !isThere(principal, state, agent)) throw taskNotFound(taskId);
-  return loaded.head;
-}
+/** Returns the target of a configuration without other properties of the request. */
+export const webhookOf = ({ url, token, authentication }: NewPushConfig): WebhookTarget => ({
+  url,
+  ...(token === undefined ? {} : { token }),
+  ...(authentication === undefined ? {} : { authentication }),
+});
 
-/** Webhooks of a task in the order of the ids, readable; none once the task is erased. */
-export async function readPushConfigs(
-  { database, cipher }: { readonly database: Database; readonly cipher: WebhookCipher },
-  { tenantId, taskId }: { tenantId: string; taskId: string },
-  { key }: StreamHead,
-  ids: readonly string[],
-): Promise<PushConfigView[]> {
-  if (ids.length === 0 || key === null) return [];
-  const rows = await database.run<{ config_id: string; sealed_target: Buffer }>(LOAD_CONFIGS, [
-    tenantId,
-    taskId,
-    ids,
-  ]);
-  const sealed = new Map(rows.map((row) => [row.config_id, row.sealed_target]));
-  return ids.flatMap((configId) => {
-    const target = sealed.get(configId);
-    return target === undefined
-      ? []
-      : [viewOf(taskId, configId, cipher.open(target, key, { tenantId, taskId, configId }))];
-  });
-}
-
-/** Credentials go in and never come out. */
+/** Returns a configuration without its credentials. */
 export const viewOf = (taskId: string, id: string, { url, token, authentication }: WebhookTarget): PushConfigView => ({
   id,
   taskId,
@@ -79,6 +76,12 @@ export const viewOf = (taskId: string, id: string, { url, token, authentication 
   ...(authentication === undefined ? {} : { authentication: { scheme: authentication.scheme } }),
 });
 
-/** The A2A specification gives a missing configuration the error of a missing task (section 3.1.8). */
-export const pushConfigNotFound = (taskId: string) =>
-  new DomainError('TaskNotFound', 'the task has no such push notification configuration', { taskId });
+/** A missing configuration has the error of a missing task (A2A specification, section 3.1.8). */
+export const pushConfigNotFound = (taskId: string, configId: string | undefined) =>
+  new DomainError(
+    'TaskNotFound',
+    configId === undefined
+      ? 'the task has no push notification configuration'
+      : `the task has no push notification configuration "${configId}"`,
+    { taskId },
+  );

@@ -2,13 +2,13 @@ import { DomainError, invalidField } from '@app/domain';
 import { TargetRules } from '@app/network';
 import type { WebhookTarget } from '@app/storage';
 
-/** Whether webhooks are told of tasks, and where they may be. */
+/** Decides whether the server offers webhooks, and which targets they may have. */
 export class PushPolicy {
   readonly targets: TargetRules;
 
   constructor(
     private readonly offered: boolean,
-    /** http, and addresses that are not public. */
+    /** Allow http, and addresses that are not public. */
     allowPrivate: boolean,
   ) {
     this.targets = new TargetRules(allowPrivate);
@@ -21,8 +21,7 @@ export class PushPolicy {
   }
 
   /**
-   * Refuses a target that could never be told. Where its name leads is seen when it is told, each time.
-   * Errors: InvalidParameters.
+   * Checks a target without resolving its host name, which each delivery resolves and checks. Errors: InvalidParameters.
    */
   check({ url, token, authentication }: WebhookTarget): void {
     const problem = this.targets.urlProblem(url);

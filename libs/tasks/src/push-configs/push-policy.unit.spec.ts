@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { DomainError } from '@app/domain';
 import { PushPolicy } from './push-policy.js';
 
-describe('a webhook', () => {
+describe('PushPolicy', () => {
   const strict = new PushPolicy(true, false);
-  const refused = (url: string, more: object = {}) => {
+  const rejectedField = (url: string, more: object = {}) => {
     try {
       strict.check({ url, ...more });
     } catch (error) {
@@ -26,28 +26,30 @@ describe('a webhook', () => {
     'https://169.254.169.254/latest/meta-data',
     'https://localhost/',
     'https://hook.localhost/',
-  ])('at %s is refused when it is set', (url) => {
-    expect(refused(url)).toBe('url');
+  ])('rejects the target %s', (url) => {
+    expect(rejectedField(url)).toBe('url');
   });
 
-  it('on a public host is taken', () => {
-    expect(refused('https://example.com:8443/hook?task=1')).toBeNull();
-    expect(refused('https://8.8.8.8/')).toBeNull();
+  it('accepts a target on a public host', () => {
+    expect(rejectedField('https://example.com:8443/hook?task=1')).toBeNull();
+    expect(rejectedField('https://8.8.8.8/')).toBeNull();
   });
 
-  it('may be on any host, and without TLS, where that is allowed', () => {
+  it('accepts any host, also without TLS, if private targets are allowed', () => {
     new PushPolicy(true, true).check({ url: 'http://127.0.0.1:9999/hook' });
   });
 
-  it('has nothing in its headers that could start another', () => {
-    expect(refused('https://example.com/', { token: 'a\r\nX-Other: b' })).toBe('token');
-    expect(refused('https://example.com/', { authentication: { scheme: 'Bearer', credentials: 'a\nb' } })).toBe(
+  it('rejects line breaks in values that are sent as headers', () => {
+    expect(rejectedField('https://example.com/', { token: 'a\r\nX-Other: b' })).toBe('token');
+    expect(rejectedField('https://example.com/', { authentication: { scheme: 'Bearer', credentials: 'a\nb' } })).toBe(
       'authentication.credentials',
     );
-    expect(refused('https://example.com/', { authentication: { scheme: 'Bea\rrer' } })).toBe('authentication.scheme');
+    expect(rejectedField('https://example.com/', { authentication: { scheme: 'Bea\rrer' } })).toBe(
+      'authentication.scheme',
+    );
   });
 
-  it('is refused in words of its own where pushes are not offered', () => {
+  it('rejects webhooks with its own error if the server does not offer them', () => {
     expect(() => new PushPolicy(false, true).requireOffered()).toThrow('does not send push notifications');
   });
 });

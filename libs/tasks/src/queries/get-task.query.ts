@@ -1,12 +1,12 @@
-import { type Principal, taskNotFound, type TaskView } from '@app/domain';
+import type { Principal, TaskView } from '@app/domain';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
-import { AccessRecord } from '../access/access-record.js';
+import { AccessAudit } from '../access/access-audit.js';
 import { TaskReader } from './task-reader.js';
-import { isThere } from '../access/visible-task.js';
+import { requireRow } from '../access/task-access.js';
 
 /**
- * One task as the caller may see it. Errors: TaskNotFound, for a task that is missing, another's, or in a ring that the
- * caller does not see, or not of `agent`; and for an execution that ended with a bare reply, unless `replied` asks for those too.
+ * One task that the caller can access. Errors: TaskNotFound, also for a task of an agent other than `agent`, and for an
+ * execution that ended with a direct message response, unless `replied` includes those.
  */
 export class GetTask extends Query<TaskView> {
   constructor(
@@ -22,16 +22,14 @@ export class GetTask extends Query<TaskView> {
 export class GetTaskHandler implements IQueryHandler<GetTask> {
   constructor(
     private readonly reader: TaskReader,
-    private readonly access: AccessRecord,
+    private readonly access: AccessAudit,
   ) {}
 
   async execute({ principal, taskId, options }: GetTask): Promise<TaskView> {
-    const { tenantId } = principal;
-    const [row] = await this.reader.rows(tenantId, [taskId]);
-    if (row === undefined || !isThere(principal, row.state, options.agent)) throw taskNotFound(taskId);
-    if (row.state.status === 'replied' && options.replied !== true) throw taskNotFound(taskId);
-    await this.access.note(principal, 'TaskRead', taskId, row.state);
-    const [view] = await this.reader.views(tenantId, [row], { ...options, artifacts: true });
+    const { agent, replied = false } = options;
+    const row = await requireRow(this.reader, principal, { taskId, agent }, { replied });
+    await this.access.record(principal, 'TaskRead', taskId, row.state);
+    const [view] = await this.reader.views(principal.tenantId, [row], { ...options, artifacts: true });
     return view!;
   }
 }

@@ -9,7 +9,7 @@ import type { ListTasksRequest } from './list-tasks.query.js';
 const agent = new ScriptedAgent();
 const clock = new FakeClock();
 let acta: Acta;
-/** Writes under a clock that stands still. */
+/** Its clock stands still unless a test advances it. */
 let first: Replica;
 let second: Replica;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(() => acta?.close());
 
 const ids = (tasks: readonly TaskView[]) => tasks.map((task) => task.taskId);
 
-async function violated(work: Promise<unknown>): Promise<string> {
+async function invalidFieldOf(work: Promise<unknown>): Promise<string> {
   const error: unknown = await work.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -30,7 +30,7 @@ async function violated(work: Promise<unknown>): Promise<string> {
   return error.details.violations[0]!.field;
 }
 
-/** All pages, each from the other replica than the one before. */
+/** Reads all pages, alternately from both replicas. */
 async function pages(principal: ReturnType<typeof aMember>, request: ListTasksRequest) {
   const all: TaskView[][] = [];
   const totals = new Set<number>();
@@ -45,9 +45,9 @@ async function pages(principal: ReturnType<typeof aMember>, request: ListTasksRe
   return { all, totals: [...totals] };
 }
 
-describe('listing tasks', () => {
+describe('ListTasks', () => {
   // F23, F40
-  it('gives a thousand tasks of one timestamp once each, in pages of seven, whichever replica answers', async () => {
+  it('returns 1,000 tasks with one timestamp once each, in pages of seven from alternating replicas', async () => {
     const many = aMember('many');
     const made: string[] = [];
     for (let batch = 0; batch < 40; batch += 1) {
@@ -61,7 +61,7 @@ describe('listing tasks', () => {
   });
 
   // [A2A-LIST-5]
-  it('shows the newest status first, without history or artifacts unless they are asked for', async () => {
+  it('returns the newest status first, without history or artifacts unless the request includes them', async () => {
     const alice = aMember('alice');
     const made: string[] = [];
     for (const text of ['one', 'two', 'three']) {
@@ -78,7 +78,7 @@ describe('listing tasks', () => {
   });
 
   // F24
-  it('goes on where it was, when the task that the token points at was updated or left the filter', async () => {
+  it('continues after the token when the task of the token was updated or no longer matches the filter', async () => {
     const carol = aMember('carol');
     const made: string[] = [];
     for (let n = 0; n < 6; n += 1) {
@@ -89,7 +89,7 @@ describe('listing tasks', () => {
     const page = await first.list(carol, { pageSize: 2, status: 'submitted' });
     expect(ids(page.tasks)).toEqual(made.slice(0, 2));
     clock.advance(1_000);
-    // Canceled: a later status timestamp, and out of the filter.
+    // The canceled task has a later status timestamp and no longer matches the filter.
     await first.cancel(carol, made[1]!);
     const next = { pageSize: 2, status: 'submitted', pageToken: page.nextPageToken } as const;
     const rest = await second.list(carol, next);
@@ -98,7 +98,7 @@ describe('listing tasks', () => {
   });
 
   // F25
-  it('refuses a token of another caller, of other filters, or altered by a byte', async () => {
+  it('rejects a token of a different caller, of different filters, or altered by one byte', async () => {
     const dave = aMember('dave');
     for (let n = 0; n < 3; n += 1) await first.submit(dave, `task ${n}`);
     const { nextPageToken: pageToken } = await first.list(dave, { pageSize: 1 });
@@ -115,32 +115,32 @@ describe('listing tasks', () => {
       [dave, { pageToken: altered }],
       [dave, { pageToken: 'not a token' }],
     ];
-    for (const [caller, request] of wrong) expect(await violated(second.list(caller, request))).toBe('pageToken');
+    for (const [caller, request] of wrong) expect(await invalidFieldOf(second.list(caller, request))).toBe('pageToken');
   });
 
   // F26
-  it('includes the task whose own timestamp statusTimestampAfter is', async () => {
+  it('includes a task whose status timestamp equals statusTimestampAfter', async () => {
     const frank = aMember('frank');
     clock.advance(1_000);
     const before = await first.submit(frank, 'before');
     clock.advance(1);
-    const at = clock.now().toISOString();
+    const statusTimestampAfter = clock.now().toISOString();
     const included = await first.submit(frank, 'at');
-    const { tasks, totalSize } = await second.list(frank, { statusTimestampAfter: at });
+    const { tasks, totalSize } = await second.list(frank, { statusTimestampAfter });
     expect(ids(tasks)).toEqual([included]);
     expect(totalSize).toBe(1);
     expect(ids((await second.list(frank)).tasks)).toEqual([included, before]);
   });
 
   // F27
-  it('refuses page sizes that are not whole numbers from 1 to 100', async () => {
+  it('rejects page sizes that are not integers from 1 to 100', async () => {
     for (const pageSize of [0, 101, -1, 2.5, NaN, '10' as unknown as number]) {
-      expect(await violated(first.list(aMember('alice'), { pageSize }))).toBe('pageSize');
+      expect(await invalidFieldOf(first.list(aMember('alice'), { pageSize }))).toBe('pageSize');
     }
     expect((await first.list(aMember('alice'), { pageSize: 100 })).pageSize).toBe(100);
   });
 
-  it('filters by context and status, with an exact total', async () => {
+  it('filters by context and status and returns the exact total', async () => {
     const gina = aMember('gina');
     const one = await first.submit(gina, 'one', { contextId: 'talk' });
     const two = await first.submit(gina, 'two', { contextId: 'talk' });
@@ -157,7 +157,7 @@ describe('listing tasks', () => {
     expect((await second.list(gina, { pageSize: 1 })).totalSize).toBe(3);
   });
 
-  it('shows members their own tasks in rings that they see now, and admins all of their tenant', async () => {
+  it('returns to members their own tasks in their current rings, and to admins all tasks of the tenant', async () => {
     const tenantId = 'rings';
     const harry = aMember('harry', { tenantId, rings: ['ring:dev', 'ring:ops'] });
     const ida = aMember('ida', { tenantId });
@@ -172,6 +172,6 @@ describe('listing tasks', () => {
     expect(await seen({ rings: [] })).toEqual([]);
     expect(await seen({ role: 'worker', rings: [] })).toEqual([]);
     expect(await seen({ role: 'admin', rings: [] })).toEqual([dev, ops, other].sort());
-    expect(await seen({ role: 'admin', tenantId: 'elsewhere' })).toEqual([]);
+    expect(await seen({ role: 'admin', tenantId: 'other' })).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
-import { BOUNDS, invalidField, type Principal, type TaskView, viewBytes } from '@app/domain';
+import { BOUNDS, type Principal, type TaskView, viewBytes } from '@app/domain';
 import { Database } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { pageOfTasks, type TaskFilter } from './list-tasks.statement.js';
-import { PageTokens } from './page-token.js';
+import { PageTokens, requirePageSize } from './page-token.js';
 import { TaskReader, type TaskRow } from './task-reader.js';
 
 export interface ListTasksRequest extends TaskFilter {
@@ -19,11 +19,11 @@ export interface TaskPage {
   /** Empty on the last page. */
   readonly nextPageToken: string;
   readonly pageSize: number;
-  /** Exact, of all pages. */
+  /** The exact number of tasks on all pages. */
   readonly totalSize: number;
 }
 
-/** The caller's tasks, newest status first. Errors: InvalidParameters (page size, token, timestamp). */
+/** The tasks that the caller can access, newest status first. Errors: InvalidParameters (page size, token, timestamp). */
 export class ListTasks extends Query<TaskPage> {
   constructor(
     readonly principal: Principal,
@@ -43,9 +43,7 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
 
   async execute({ principal, request }: ListTasks): Promise<TaskPage> {
     const pageSize = request.pageSize ?? BOUNDS.pageSizeDefault;
-    if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > BOUNDS.pageSizeMax) {
-      throw invalidField('pageSize', `must be a whole number from 1 to ${BOUNDS.pageSizeMax}`);
-    }
+    requirePageSize(pageSize);
     const boundTo = bindingOf(principal, request);
     const after = request.pageToken ? this.tokens.open(request.pageToken, boundTo) : null;
     const { kysely } = this.database;
@@ -64,25 +62,25 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     return { tasks, nextPageToken, pageSize, totalSize };
   }
 
-  /** The tasks that fit one page: it ends before the task that would cross a budget. One task always fits. */
+  /** Returns the tasks that fit on one page. The page ends before the task that would exceed a bound. One task always fits. */
   private async withinBudget(principal: Principal, request: ListTasksRequest, rows: readonly TaskRow[]) {
     const { historyLength = 0, includeArtifacts: artifacts = false } = request;
     const tasks: TaskView[] = [];
-    const used = { bytes: 0, artifacts: 0, parts: 0 };
+    const size = { bytes: 0, artifacts: 0, parts: 0 };
     for await (const view of this.reader.viewsOneByOne(principal.tenantId, rows, { historyLength, artifacts })) {
-      used.bytes += viewBytes(view);
-      used.artifacts += view.artifacts.length;
-      used.parts += view.artifacts.reduce((sum, artifact) => sum + artifact.parts.length, 0);
-      const over =
-        used.bytes > BOUNDS.pageBytes || used.artifacts > BOUNDS.pageArtifacts || used.parts > BOUNDS.pageArtifactParts;
-      if (over) break;
+      size.bytes += viewBytes(view);
+      size.artifacts += view.artifacts.length;
+      size.parts += view.artifacts.reduce((sum, artifact) => sum + artifact.parts.length, 0);
+      const exceeds =
+        size.bytes > BOUNDS.pageBytes || size.artifacts > BOUNDS.pageArtifacts || size.parts > BOUNDS.pageArtifactParts;
+      if (exceeds) break;
       tasks.push(view);
     }
     return tasks;
   }
 }
 
-/** Page size and what a page shows of each task may change from page to page; the question may not. */
+/** Returns what a page token is bound to: the caller and the filters. The page size and the shown details may change. */
 function bindingOf(
   principal: Principal,
   { contextId, agent, replied, status, statusTimestampAfter }: ListTasksRequest,

@@ -19,10 +19,10 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = new Database(testDatabase.url, { maxConnections: 4 });
   const secret = new ServerSecret(SECRET);
-  await database.claimState(secret);
-  handler = new ListTasksHandler(database, TaskReader.over({ database, secret }), new PageTokens(secret));
+  await database.initializeServerState(secret);
+  handler = new ListTasksHandler(database, TaskReader.create({ database, secret }), new PageTokens(secret));
   await seed('alice', MANY, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
-  // F23: 1,000 tasks of one moment among 10,000.
+  // F23: 1,000 of 10,000 tasks have the same timestamp.
   await seed('carol', 9_000, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
   await seed('carol', 1_000, "timestamptz '2026-02-01T00:00:00Z'", 'same');
   await seed('dave', 20, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
@@ -34,11 +34,11 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Tasks as the read model has them, without going through the log for each. */
+/** Inserts tasks into the read model without events. */
 async function seed(owner: string, count: number, statusAt: string, name = 'task'): Promise<void> {
   const state = JSON.stringify({ ...evolveAll(null, SUBMITTED, '2026-01-01T00:00:00.000Z')!, owner });
   await database.transaction(async (executor) => {
-    // Vacuum takes no row for visible whose commit may not be on disk yet.
+    // Vacuum marks only rows all-visible whose commit is on disk.
     await executor.query('set local synchronous_commit to on');
     await executor.query(
       `insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
@@ -73,9 +73,9 @@ async function allPages(principal: Principal, request: ListTasksRequest): Promis
   return ids;
 }
 
-describe('pages among many tasks', () => {
+describe('ListTasks with 100,000 tasks', () => {
   // F23
-  it('have each of 1,000 tasks of one moment exactly once', async () => {
+  it('returns each of 1,000 tasks with one timestamp exactly once', async () => {
     const request = { pageSize: 7, statusTimestampAfter: '2026-02-01T00:00:00.000Z' };
     const ids = await allPages(carol, request);
     expect(ids).toHaveLength(1_000);
@@ -84,7 +84,7 @@ describe('pages among many tasks', () => {
     expect((await list(carol, request)).totalSize).toBe(1_000);
   });
 
-  it('are newest first, with the exact total of what is visible', async () => {
+  it('returns the newest tasks first and the exact total of the accessible tasks', async () => {
     const page = await list(carol, { pageSize: 100 });
     expect(page).toMatchObject({ totalSize: 10_000, pageSize: 100 });
     expect(await list({ ...carol, rings: ['ring:other'] }, {})).toEqual({
@@ -98,7 +98,7 @@ describe('pages among many tasks', () => {
   });
 
   // F24
-  it('go on rightly when the task that the token points at has changed, or matches no longer', async () => {
+  it('continues after the token when the task of the token has changed or no longer matches', async () => {
     const dave = aMember('dave');
     const before = await allPages(dave, { pageSize: 20 });
     const first = await list(dave, { pageSize: 5, status: 'completed' });
@@ -118,7 +118,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-describe('the plan of a page among 100,000 tasks', () => {
+describe('The query plan of ListTasks with 100,000 tasks', () => {
   const position = ['2026-01-01T12:00:00.000Z', 'alice-task-043200'];
   const status: TaskStatus = 'failed';
 
@@ -130,23 +130,26 @@ describe('the plan of a page among 100,000 tasks', () => {
     ['of an admin', admin, {}],
     ['of an admin and a status', admin, { status }],
     ['of an admin and a context', admin, { contextId: 'context-7' }],
-  ])('reads the page and the count %s from an index alone, in its order', async (_, principal, filter) => {
-    for (const after of [null, position]) {
-      const { sql, parameters } = pageOfTasks(database.kysely, principal, filter, { after, limit: 51 }).compile(
-        database.kysely,
-      );
-      const { rows } = await database.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-        `explain (format json) ${sql}`,
-        [...parameters],
-      );
-      const nodes = nodesOf(rows[0]!['QUERY PLAN'][0].Plan);
-      const types = nodes.map((node) => node['Node Type']);
-      expect(types.filter((type) => /Sort|Seq Scan|Bitmap|Hash/.test(type))).toEqual([]);
-      const index = principal === admin ? 'task_of_tenant' : 'task_of_owner';
-      const scans = nodes.filter((node) => node['Index Name'] === index);
-      expect(scans.map((node) => node['Node Type'])).toEqual(['Index Only Scan', 'Index Only Scan']);
-    }
-  });
+  ])(
+    'reads the page and the count %s with index-only scans in the order of the index',
+    async (_, principal, filter) => {
+      for (const after of [null, position]) {
+        const { sql, parameters } = pageOfTasks(database.kysely, principal, filter, { after, limit: 51 }).compile(
+          database.kysely,
+        );
+        const { rows } = await database.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+          `explain (format json) ${sql}`,
+          [...parameters],
+        );
+        const nodes = nodesOf(rows[0]!['QUERY PLAN'][0].Plan);
+        const types = nodes.map((node) => node['Node Type']);
+        expect(types.filter((type) => /Sort|Seq Scan|Bitmap|Hash/.test(type))).toEqual([]);
+        const index = principal === admin ? 'task_of_tenant' : 'task_of_owner';
+        const scans = nodes.filter((node) => node['Index Name'] === index);
+        expect(scans.map((node) => node['Node Type'])).toEqual(['Index Only Scan', 'Index Only Scan']);
+      }
+    },
+  );
 });
 
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];

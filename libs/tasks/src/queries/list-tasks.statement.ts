@@ -7,17 +7,17 @@ export interface TaskFilter {
   readonly contextId?: string;
   /** Only tasks of this agent. */
   readonly agent?: string;
-  /** Executions that ended in a bare reply too, which no A2A client is ever shown as tasks. */
+  /** Include executions that ended with a direct message response. A2A clients never see these as tasks. */
   readonly replied?: boolean;
   readonly status?: TaskStatus;
   /** Inclusive; RFC 3339. */
   readonly statusTimestampAfter?: string;
 }
 
-/** A task of the page, or, on a page without any, nulls beside the total. */
+/** A task of the page. A page without tasks has one row: the total, and nulls. */
 export interface PageRow {
   total: string;
-  /** Its place on the page, from 1. */
+  /** The index of the task on the page, from 1. */
   nth: string;
   task_id: string | null;
   state: TaskState;
@@ -25,9 +25,9 @@ export interface PageRow {
 }
 
 /**
- * The exact number of tasks that match, and at most `limit` of them after a position: one statement, hence one snapshot.
- * Both are read in the order of an index and from it alone; only the tasks of the page are looked up. Rows come with their
- * place in place of an order, which would take a sort.
+ * Returns a statement that counts the matching tasks and reads at most `limit` of them after a position, in one snapshot.
+ * Both parts are index-only scans in the order of the index. Only the tasks of the page are read from the table. The rows
+ * are numbered but not ordered, because an order would need a sort.
  */
 export function pageOfTasks(
   kysely: Kysely<Schema>,
@@ -59,7 +59,7 @@ export function pageOfTasks(
 
 type Task = ExpressionBuilder<{ t: Schema['task'] }, 't'>;
 
-/** `canSee` of the domain, in SQL. */
+/** The rule of `canSee` in SQL. */
 function visible(eb: Task, principal: Principal) {
   const inTenant = eb('t.tenant_id', '=', principal.tenantId);
   if (principal.role === 'admin' || principal.role === 'operator') return inTenant;

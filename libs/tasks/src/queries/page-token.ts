@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { invalidField } from '@app/domain';
+import { BOUNDS, invalidField } from '@app/domain';
 import type { ServerSecret } from '@app/storage';
 
-/** The sort key of the last thing that a page emitted: where the next one goes on. */
+/** The sort key of the last item of a page. The next page starts after it. */
 export type PagePosition = readonly string[];
 
 /**
- * Opaque page tokens: AES-256-GCM under a key of the server's secret, bound to the caller and the filters, so that a
- * token that was altered, belongs to someone else or to another question does not open.
+ * Creates and opens opaque page tokens. A token is encrypted with AES-256-GCM under a key of the server's secret, and bound
+ * to the caller and the filters. It opens only unaltered, for the same caller and the same filters.
  */
 export class PageTokens {
   constructor(private readonly secret: ServerSecret) {}
@@ -23,7 +23,7 @@ export class PageTokens {
   open(token: string, boundTo: unknown): PagePosition {
     const bytes = Buffer.from(token, 'base64url');
     try {
-      // Node reads base64url leniently; a token that is not what we wrote, byte for byte, is not our token.
+      // Node decodes invalid base64url, too. Only the exact text that `seal` returned is valid.
       if (bytes.toString('base64url') !== token) throw new Error('not canonical');
       const key = this.secret.key('page-token');
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(digest(boundTo));
@@ -31,9 +31,15 @@ export class PageTokens {
       const plain = Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]);
       return JSON.parse(plain.toString()) as PagePosition;
     } catch {
-      throw invalidField('pageToken', 'is not a token of this list; take it unchanged from the page before');
+      throw invalidField('pageToken', 'invalid for this query; pass the token of the previous page unchanged');
     }
   }
+}
+
+/** Errors: InvalidParameters. */
+export function requirePageSize(pageSize: number): void {
+  if (Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= BOUNDS.pageSizeMax) return;
+  throw invalidField('pageSize', `${pageSize} is not an integer from 1 to ${BOUNDS.pageSizeMax}`);
 }
 
 const digest = (boundTo: unknown): Buffer => createHash('sha256').update(JSON.stringify(boundTo)).digest();

@@ -17,34 +17,34 @@ const opens = (token: string, boundTo: unknown = bound, by = tokens) => {
   }
 };
 
-describe('a page token', () => {
-  it('opens to what was sealed, on any replica with the same secret', () => {
+describe('A page token', () => {
+  it('opens to its position on any replica with the same secret', () => {
     const again = new PageTokens(new ServerSecret('the secret of the token tests'));
     expect(opens(tokens.seal(position, bound), bound, again)).toEqual(position);
   });
 
   // F25
-  it('altered by any one character, cut or lengthened, does not open', () => {
+  it('does not open if a character was changed, removed or added', () => {
     const token = tokens.seal(position, bound);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/= ';
-    for (let at = 0; at < token.length; at += 1) {
+    for (let index = 0; index < token.length; index += 1) {
       for (const other of alphabet) {
-        if (other === token[at]) continue;
-        expect(opens(token.slice(0, at) + other + token.slice(at + 1))).toBeNull();
+        if (other === token[index]) continue;
+        expect(opens(token.slice(0, index) + other + token.slice(index + 1))).toBeNull();
       }
-      expect(opens(token.slice(0, at))).toBeNull();
+      expect(opens(token.slice(0, index))).toBeNull();
     }
     for (const more of ['A', '=', '==', ' ', '\n']) expect(opens(token + more)).toBeNull();
   });
 
-  it('is bound to its caller and its question, and to the secret', () => {
+  it('does not open for a different caller, a different filter or under a different secret', () => {
     const token = tokens.seal(position, bound);
     expect(opens(token, ['acme', 'bob', null])).toBeNull();
     expect(opens(token, ['acme', 'alice', 'working'])).toBeNull();
-    expect(opens(token, bound, new PageTokens(new ServerSecret('another secret')))).toBeNull();
+    expect(opens(token, bound, new PageTokens(new ServerSecret('a different secret')))).toBeNull();
   });
 
-  it('is nothing that anyone could make up', () => {
+  it('does not open if a client made it up', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -28,17 +28,17 @@ let database: Database;
 let log: EventLog;
 let decoder: EventDecoder;
 let reader: TaskReader;
-let streams: TaskWriter;
+let writer: TaskWriter;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = new Database(testDatabase.url, { maxConnections: 4 });
   const secret = new ServerSecret(SECRET);
-  await database.claimState(secret);
+  await database.initializeServerState(secret);
   decoder = new EventDecoder(secret);
   log = new EventLog(database, secret, decoder);
   reader = new TaskReader(database, decoder, log);
-  streams = new TaskWriter(log, new TaskWakeups(database), 30_000);
+  writer = new TaskWriter(log, new TaskWakeups(database), 30_000);
 });
 
 afterAll(async () => {
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 const apply = (taskId: string, command: Parameters<typeof decide>[2]) =>
-  streams.apply(
+  writer.apply(
     {
       tenantId: TENANT,
       taskId,
@@ -59,7 +59,7 @@ const apply = (taskId: string, command: Parameters<typeof decide>[2]) =>
     command.type === 'SubmitTask' ? null : undefined,
   );
 
-/** A task with a run that writes each batch in turn; a follow-up message of the client's comes with each `said`. */
+/** Creates a task and applies the steps in order. A `write` step without an active run claims the next run instead. */
 async function aTask(steps: readonly Step[]): Promise<string> {
   const taskId = randomUUID();
   await apply(taskId, { ...SUBMIT, claim: { runId: `${taskId}-1`, worker: 'worker' } });
@@ -68,7 +68,7 @@ async function aTask(steps: readonly Step[]): Promise<string> {
   for (const step of steps) {
     const { state } = (await log.head(TENANT, taskId))!.head;
     const run = activeRun(state);
-    if (step.type === 'said') await apply(taskId, { type: 'AddMessage', message: step.message });
+    if (step.type === 'message') await apply(taskId, { type: 'AddMessage', message: step.message });
     else if (run === null) {
       runs += 1;
       seq = 0;
@@ -90,8 +90,8 @@ async function aTask(steps: readonly Step[]): Promise<string> {
 }
 
 type Step =
-  | { readonly type: 'said'; readonly message: Message }
-  | { readonly type: 'did'; readonly outputs: readonly RunOutput[] };
+  | { readonly type: 'message'; readonly message: Message }
+  | { readonly type: 'write'; readonly outputs: readonly RunOutput[] };
 
 async function foldOf(taskId: string): Promise<TaskFold> {
   const fold = new TaskFold(TENANT, taskId);
@@ -117,37 +117,41 @@ const artifact = fc.record({
 });
 const output: fc.Arbitrary<RunOutput> = fc.oneof(
   { arbitrary: artifact, weight: 6 },
-  { arbitrary: message('agent').map((said) => ({ type: 'status' as const, message: said })), weight: 2 },
+  { arbitrary: message('agent').map((reported) => ({ type: 'status' as const, message: reported })), weight: 2 },
 );
 const lost = fc.constant({ type: 'lost', reason: 'released', retry: RETRY } as const);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  message('user').map((said) => ({ type: 'said' as const, message: said })),
-  fc.array(output, { minLength: 1, maxLength: 8 }).map((outputs) => ({ type: 'did' as const, outputs })),
-  lost.map((output) => ({ type: 'did' as const, outputs: [output] })),
+  message('user').map((sent) => ({ type: 'message' as const, message: sent })),
+  fc.array(output, { minLength: 1, maxLength: 8 }).map((outputs) => ({ type: 'write' as const, outputs })),
+  lost.map((output) => ({ type: 'write' as const, outputs: [output] })),
 );
 
-describe('a view that was read', () => {
-  it('is the view that the events fold to, whatever the bounds left out of both', async () => {
-    const asked = fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined });
+describe('TaskReader', () => {
+  it('returns the same view as the fold of the events, for any content that the bounds omit', async () => {
+    const historyLengths = fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined });
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 10 }), asked, async (steps, historyLength) => {
-        const taskId = await aTask(steps);
-        const folded = (await foldOf(taskId)).view(historyLength);
-        const options = { artifacts: true, ...(historyLength === undefined ? {} : { historyLength }) };
-        expect(await reader.view(TENANT, taskId, options)).toEqual(folded);
-        expect(viewBytes(folded)).toBeLessThanOrEqual(BOUNDS.taskBytes);
-      }),
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 10 }),
+        historyLengths,
+        async (steps, historyLength) => {
+          const taskId = await aTask(steps);
+          const folded = (await foldOf(taskId)).view(historyLength);
+          const options = { artifacts: true, ...(historyLength === undefined ? {} : { historyLength }) };
+          expect(await reader.view(TENANT, taskId, options)).toEqual(folded);
+          expect(viewBytes(folded)).toBeLessThanOrEqual(BOUNDS.taskBytes);
+        },
+      ),
       { numRuns: 40 },
     );
   });
 
-  it('is the same one by one as at once', async () => {
+  it('returns the same views one by one as together', async () => {
     const large = {
       type: 'status',
       message: { messageId: 's', role: 'agent', parts: [{ text: 'x'.repeat(1_500 * KiB) }] },
     };
     const ids = await Promise.all(
-      [0, 1, 2, 3, 4].map((n) => aTask(n % 2 === 0 ? [] : [{ type: 'did', outputs: [large as RunOutput] }])),
+      [0, 1, 2, 3, 4].map((n) => aTask(n % 2 === 0 ? [] : [{ type: 'write', outputs: [large as RunOutput] }])),
     );
     const rows = await reader.rows(TENANT, ids);
     const options = { artifacts: true, historyLength: 3 };
@@ -157,9 +161,9 @@ describe('a view that was read', () => {
   });
 });
 
-describe('a record that someone spoiled', () => {
-  const did: Step = {
-    type: 'did',
+describe('TaskReader with corrupt content', () => {
+  const writes: Step = {
+    type: 'write',
     outputs: [
       { type: 'status', message: { messageId: 'm2', role: 'agent', parts: [{ text: 'working' }] } },
       { type: 'artifact', artifactId: 'a', artifact: { parts: [{ text: 'one' }] }, append: false, last: true },
@@ -168,8 +172,8 @@ describe('a record that someone spoiled', () => {
     ],
   };
 
-  /** As only someone with the database itself could. */
-  const spoil = async (statement: string, values: unknown[]) => {
+  /** Alters events in the database, past the trigger that forbids it. */
+  const alter = async (statement: string, values: unknown[]) => {
     await database.transaction(async (executor) => {
       await executor.query('alter table event disable trigger event_is_append_only');
       await executor.query(statement, values);
@@ -182,7 +186,7 @@ describe('a record that someone spoiled', () => {
       const { event, key } = stored.find(({ event: { type: t } }) => t === type)!;
       const cipher = (log as unknown as { cipher: { encrypt(...args: unknown[]): Buffer } }).cipher;
       const sealed = Buffer.isBuffer(content) ? content : cipher.encrypt(key, event.event_id, content);
-      await spoil('update event set content = $3 where tenant_id = $1 and event_id = $2', [
+      await alter('update event set content = $3 where tenant_id = $1 and event_id = $2', [
         TENANT,
         event.event_id,
         sealed,
@@ -190,60 +194,59 @@ describe('a record that someone spoiled', () => {
     });
 
   it.each([
-    ['corrupt', Buffer.from('no ciphertext of ours, and long enough')],
+    ['corrupt', Buffer.from('no valid ciphertext, but long enough')],
     ['too-deep', { message: { messageId: 'm2', role: 'agent', parts: [{ data: nested(100) }] } }],
     ['malformed', { message: { messageId: 'm2', role: 'agent', parts: [] } }],
     ['too-large', Buffer.alloc(BOUNDS.taskBytes + 100)],
-  ] as const)('shows everything but a message that is %s, and counts it', async (why, content) => {
-    const taskId = await aTask([did]);
+  ] as const)('returns everything except a message that is %s, and counts it', async (reason, content) => {
+    const taskId = await aTask([writes]);
     await replaceContent(taskId, 'StatusReported', content);
-    const before = decoder.skipped[why];
+    const before = decoder.skippedContent[reason];
     const view = (await reader.view(TENANT, taskId, { artifacts: true }))!;
     expect(view.history.map(({ messageId }) => messageId)).toEqual([SUBMIT.message.messageId]);
     expect(view.statusMessage?.messageId).toBe('m3');
     expect(view.artifacts).toHaveLength(2);
     expect(view.truncated).toEqual({ unreadable: 1 });
-    expect(decoder.skipped[why]).toBe(before + 1);
+    expect(decoder.skippedContent[reason]).toBe(before + 1);
   });
 
-  it('shows a placeholder for an artifact of which nothing can be read', async () => {
-    const taskId = await aTask([did]);
-    await replaceContent(taskId, 'ArtifactPublished', Buffer.from('no ciphertext of ours, and long enough'));
+  it('returns a placeholder for an artifact without readable content', async () => {
+    const taskId = await aTask([writes]);
+    await replaceContent(taskId, 'ArtifactPublished', Buffer.from('no valid ciphertext, but long enough'));
     const view = (await reader.view(TENANT, taskId, { artifacts: true }))!;
-    const path = `/api/tasks/${taskId}/deliveries/a/parts`;
     expect(view.artifacts.map(({ artifactId, parts }) => [artifactId, parts])).toEqual([
-      ['a', [{ data: { reason: 'unreadable', path }, metadata: { 'acta/placeholder': true } }]],
+      ['a', [{ placeholder: { reason: 'unreadable', taskId, artifactId: 'a' } }]],
       ['b', [{ text: 'two' }]],
     ]);
     expect(view).toEqual((await foldOf(taskId)).view());
   });
 
-  it('shows placeholders once the key of its content is gone', async () => {
-    const taskId = await aTask([did]);
+  it('returns placeholders after the key of the content was destroyed', async () => {
+    const taskId = await aTask([writes]);
     await database.pool.query('delete from task_key where tenant_id = $1 and task_id = $2', [TENANT, taskId]);
     const view = (await reader.view(TENANT, taskId, { artifacts: true }))!;
     expect(view.state.status).toBe('completed');
     for (const { parts } of [...view.history, view.statusMessage!, ...view.artifacts]) {
-      expect(parts).toMatchObject([{ data: { reason: 'erased' } }]);
+      expect(parts).toMatchObject([{ placeholder: { reason: 'erased' } }]);
     }
     expect(view.history.map(({ messageId }) => messageId)).toEqual([SUBMIT.message.messageId, 'm2']);
     expect(view).toEqual((await foldOf(taskId)).view());
   });
 
-  it('answers with a context of its own when the stored one can be none, and counts it', async () => {
+  it('returns a generated context id if the stored one is invalid, and counts it', async () => {
     const taskId = await aTask([]);
     await database.pool.query(
       `update task set state = jsonb_set(state::jsonb, '{contextId}', '""')::json where task_id = $1`,
       [taskId],
     );
-    const before = decoder.skipped['invalid-context'];
+    const before = decoder.skippedContent['invalid-context'];
     const views = [
       await reader.view(TENANT, taskId, { artifacts: false }),
       await reader.view(TENANT, taskId, { artifacts: false }),
     ];
     expect(views[0]!.state.contextId).toMatch(/^[0-9a-f-]{36}$/);
     expect(views[1]!.state.contextId).toBe(views[0]!.state.contextId);
-    expect(decoder.skipped['invalid-context']).toBe(before + 2);
+    expect(decoder.skippedContent['invalid-context']).toBe(before + 2);
   });
 });
 

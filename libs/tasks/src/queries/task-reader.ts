@@ -16,7 +16,7 @@ import { EventLog } from '@app/event-log';
 import { type Database, EventDecoder, type ServerSecret, type StoredEvent, type TaskKey } from '@app/storage';
 import { LOAD_CONTENT, LOAD_SIZES, LOAD_TASKS } from './task-view.statements.js';
 
-/** How much of a task to read. Absent `historyLength`: all of the history within its bounds. */
+/** How much of a task to read. `historyLength` absent: all messages within the bounds. */
 export interface ViewOptions {
   readonly historyLength?: number;
   readonly artifacts: boolean;
@@ -34,7 +34,7 @@ export interface TaskRow {
   readonly key: TaskKey | null;
 }
 
-/** A row of `LOAD_CONTENT`. The columns of the event are null when it was not worth reading. */
+/** A row of `LOAD_CONTENT`. The columns of the event are null if its content exceeds the bounds. */
 type ContentRow = {
   task_id: string;
   kind: 'status' | 'message' | 'artifact' | 'chunk';
@@ -42,26 +42,26 @@ type ContentRow = {
   /** Sums are 64-bit integers, which arrive as text. */
   bytes: string | null;
   parts: string | null;
-  of_all: string;
+  total_count: string;
   too_large: boolean | null;
   version: number | null;
 } & Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'recorded_at'>;
 
-/** What is read beside the tasks' own bounds. */
+/** Limits of one read, in addition to the bounds of a task. */
 interface Limits {
   readonly messages: number;
   readonly messageBytes: number;
   readonly artifacts: number;
 }
 
-/** Of the messages that can be shown at all. */
+/** The most messages that a view can show. */
 const ALL_MESSAGES = BOUNDS.agentMessages + BOUNDS.clientMessages;
-/** Content of several tasks that is in memory at once. */
+/** Content of several tasks that is in memory concurrently. */
 const BATCH_BYTES = BOUNDS.pageBytes;
-/** Stored content has at most this much more than its JSON: the nonce and tag of its encryption. */
-const SEAL_BYTES = 64;
+/** Encrypted content is at most this much larger than its JSON: the nonce and the tag. */
+const ENCRYPTION_BYTES = 64;
 
-/** Reads tasks from the read models: their rows, and through the pointers what a bounded view shows of the log. */
+/** Reads tasks from the read models, and from the event log the content that a bounded view shows. */
 export class TaskReader {
   constructor(
     private readonly database: Database,
@@ -70,7 +70,7 @@ export class TaskReader {
   ) {}
 
   /** Creates a reader outside of Nest. */
-  static over({ database, secret }: { readonly database: Database; readonly secret: ServerSecret }): TaskReader {
+  static create({ database, secret }: { readonly database: Database; readonly secret: ServerSecret }): TaskReader {
     const decoder = new EventDecoder(secret);
     return new TaskReader(database, decoder, new EventLog(database, secret, decoder));
   }
@@ -91,6 +91,7 @@ export class TaskReader {
     return this.log.stateAt(tenantId, taskId, version, from);
   }
 
+  /** Returns the rows of the tasks that exist, in no particular order. */
   async rows(tenantId: string, taskIds: readonly string[]): Promise<TaskRow[]> {
     const rows = await this.database.run<{ task_id: string; state: TaskState; wrapped_key: Buffer | null }>(
       LOAD_TASKS,
@@ -99,22 +100,22 @@ export class TaskReader {
     return rows.map((row) => this.rowOf(tenantId, row));
   }
 
-  /** A row that someone else's statement read. */
+  /** Returns the row of a task from the columns that another statement has read. */
   rowOf(tenantId: string, row: { task_id: string; state: TaskState; wrapped_key: Buffer | null }): TaskRow {
     return {
       taskId: row.task_id,
-      state: this.decoder.stateOf(tenantId, row.task_id, row.state),
-      key: this.decoder.unwrap(tenantId, row.task_id, row.wrapped_key),
+      state: this.decoder.decodeState(tenantId, row.task_id, row.state),
+      key: this.decoder.unwrapKey(tenantId, row.task_id, row.wrapped_key),
     };
   }
 
-  /** One task, or null. */
+  /** Returns one task, or null if it does not exist. */
   async view(tenantId: string, taskId: string, options: ViewOptions): Promise<TaskView | null> {
     const rows = await this.rows(tenantId, [taskId]);
     return (await this.views(tenantId, rows, options))[0] ?? null;
   }
 
-  /** Views of several tasks in the order of their rows, with one statement for all of their content. */
+  /** Returns several tasks in the order of their rows. One statement reads the content of all. */
   async views(tenantId: string, rows: readonly TaskRow[], options: ViewOptions): Promise<TaskView[]> {
     const { historyLength = ALL_MESSAGES, artifacts } = options;
     const tasks = await this.read(tenantId, rows, {
@@ -125,7 +126,7 @@ export class TaskReader {
     return tasks.map((task) => boundView(task, options.historyLength));
   }
 
-  /** The same views one by one, for tasks that may be many and large: never much more is read than is asked for next. */
+  /** Yields the same views one by one. Reads them in batches of at most 4 MiB of content, for tasks that are many and large. */
   async *viewsOneByOne(tenantId: string, rows: readonly TaskRow[], options: ViewOptions): AsyncGenerator<TaskView> {
     const sizes = await this.sizes(tenantId, rows, options);
     for (let first = 0; first < rows.length;) {
@@ -144,17 +145,14 @@ export class TaskReader {
 
   private async sizes(tenantId: string, rows: readonly TaskRow[], options: ViewOptions): Promise<Map<string, number>> {
     const sizes = await this.database.run<{ task_id: string; bytes: string }>(LOAD_SIZES, [
-      ...placesOf(tenantId, rows),
+      ...taskParameters(tenantId, rows),
       options.historyLength ?? ALL_MESSAGES,
       options.artifacts,
     ]);
     return new Map(sizes.map(({ task_id: taskId, bytes }) => [taskId, Math.min(Number(bytes), BOUNDS.taskBytes)]));
   }
 
-  /**
-   * Everything said in a task until the version of the row, oldest first, as its agent is told: more than any answer
-   * shows, and not without end.
-   */
+  /** Returns the messages of a task until the version of the row, oldest first, for its agent. Its bounds are wider than those of a view. */
   async conversation(tenantId: string, row: TaskRow): Promise<Message[]> {
     const [task] = await this.read(tenantId, [row], {
       messages: ALL_MESSAGES,
@@ -170,13 +168,13 @@ export class TaskReader {
   private async read(tenantId: string, rows: readonly TaskRow[], limits: Limits): Promise<UnboundedTask[]> {
     if (rows.length === 0) return [];
     const content = await this.database.run<ContentRow>(LOAD_CONTENT, [
-      ...placesOf(tenantId, rows),
+      ...taskParameters(tenantId, rows),
       limits.messages,
       BOUNDS.agentMessages,
       limits.messageBytes,
       limits.artifacts,
       BOUNDS.taskBytes,
-      limits.messageBytes + SEAL_BYTES,
+      limits.messageBytes + ENCRYPTION_BYTES,
     ]);
     const byTask = new Map<string, ContentRow[]>(rows.map((row) => [row.taskId, []]));
     for (const row of content) byTask.get(row.task_id)!.push(row);
@@ -196,11 +194,11 @@ export class TaskReader {
           statusMessage = messageOfEvent(row.taskId, this.open(row, stored));
           break;
         case 'message':
-          historyCount = Number(stored.of_all);
+          historyCount = Number(stored.total_count);
           history.push(stored.version === null ? unread(stored) : messageOfEvent(row.taskId, this.open(row, stored))!);
           break;
         case 'artifact': {
-          artifactCount = Number(stored.of_all);
+          artifactCount = Number(stored.total_count);
           const size = { bytes: Number(stored.bytes), parts: Number(stored.parts) };
           artifacts.set(artifactId, { artifactId, ...size, artifact: { parts: [] } });
           break;
@@ -227,21 +225,22 @@ export class TaskReader {
   private open(row: TaskRow, stored: ContentRow): RecordedEvent {
     const event = this.decoder.decode({ ...stored, version: stored.version! }, row.key);
     if (stored.too_large !== true) return event;
-    // Its facts told how large it is, unless someone spoiled the record.
-    if ('bytes' in event.facts && (event.facts.bytes ?? 0) <= BOUNDS.taskBytes) this.decoder.skipped['too-large'] += 1;
+    // Only content that was altered is larger than its facts state.
+    if ('bytes' in event.facts && (event.facts.bytes ?? 0) <= BOUNDS.taskBytes)
+      this.decoder.skippedContent['too-large'] += 1;
     return { ...event, missing: 'unreadable' };
   }
 }
 
-/** The first parameters of the statements: which tasks, and as of which versions. */
-const placesOf = (tenantId: string, rows: readonly TaskRow[]) => [
+/** Returns the first parameters of the statements: tenant, task ids, versions, versions of the status messages. */
+const taskParameters = (tenantId: string, rows: readonly TaskRow[]) => [
   tenantId,
   rows.map((row) => row.taskId),
   rows.map((row) => row.state.version),
   rows.map((row) => row.state.statusMessage),
 ];
 
-/** The first message beyond the bytes that are read: no view shows it, but it counts. */
+/** The first message beyond the byte limit. No view shows it, but its size counts. */
 const unread = ({ bytes }: ContentRow): SizedMessage => ({
   messageId: '',
   role: 'user',

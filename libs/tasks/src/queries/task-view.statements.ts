@@ -8,31 +8,31 @@ export const LOAD_TASKS: NamedStatement = {
 };
 
 /**
- * What bounded views are made of, in one statement for any number of tasks: rows of kind `status` (the status message),
- * `message` (each other message, newest first), `artifact` (the newest, with the size of each) and `chunk` (of those).
- * The read models say which; the log is read by primary key, and only for what fits: content beyond $7 or $9, counted
- * from the newest message or the oldest artifact, stays there, and so does one content larger than $10.
+ * Reads the content of bounded views for any number of tasks in one statement. The rows have a kind: `status` (the status
+ * message), `message` (each other message, newest first), `artifact` (the newest artifacts, each with its size) and `chunk`
+ * (of these artifacts). The read models select the versions. The event log is read by primary key, and only for content
+ * that fits: not beyond $7 bytes from the newest message, $9 bytes from the oldest artifact, or $10 bytes in one event.
  *
  * $1 tenant, $2 task ids, $3 versions of the tasks, $4 versions of their status messages, $5 messages, $6 agent messages,
  * $7 bytes of messages, $8 artifacts, $9 bytes of artifacts, $10 stored bytes of one content.
  */
 export const LOAD_CONTENT: NamedStatement = {
   name: 'load_content',
-  text: `select w.task_id, p.kind, p.artifact_id, p.bytes, p.parts, p.of_all, e.version, e.event_id, e.type,
+  text: `select w.task_id, p.kind, p.artifact_id, p.bytes, p.parts, p.total_count, e.version, e.event_id, e.type,
       e.facts::text as facts, e.recorded_at, octet_length(e.content) > $10 as too_large,
       case when octet_length(e.content) <= $10 then e.content end as content
     from unnest($2::text[], $3::integer[], $4::integer[]) as w (task_id, version, status_message)
     cross join lateral (
       select 'status' as kind, w.status_message as version, null::text as artifact_id, null::integer as started_version,
-        null::bigint as bytes, null::bigint as parts, 0::bigint as of_all
+        null::bigint as bytes, null::bigint as parts, 0::bigint as total_count
       where w.status_message is not null
       union all
-      (select 'message', case when m.total <= $7 then m.version end, null, null, m.bytes, null, m.of_all
+      (select 'message', case when m.total <= $7 then m.version end, null, null, m.bytes, null, m.total_count
        from (
          select n.*, sum(n.bytes) over (order by n.version desc) as total,
            row_number() over (order by n.version desc) as nth
          from (
-           select version, role, bytes, count(*) over () as of_all,
+           select version, role, bytes, count(*) over () as total_count,
              count(*) filter (where role = 'agent') over (order by version desc) as nth_agent
            from message
            where tenant_id = $1 and task_id = w.task_id and version <= w.version
@@ -42,13 +42,13 @@ export const LOAD_CONTENT: NamedStatement = {
        ) m
        where m.nth <= $5 and m.total - m.bytes <= $7)
       union all
-      (select p.kind, p.version, a.artifact_id, a.started_version, a.bytes, a.parts, a.of_all
+      (select p.kind, p.version, a.artifact_id, a.started_version, a.bytes, a.parts, a.total_count
        from (
          select b.*, sum(b.bytes) over (order by b.started_version) as total
          from (
-           select c.artifact_id, c.started_version, sum(c.bytes) as bytes, sum(c.parts) as parts, max(n.of_all) as of_all
+           select c.artifact_id, c.started_version, sum(c.bytes) as bytes, sum(c.parts) as parts, max(n.total_count) as total_count
            from (
-             select artifact_id, max(started_version) as started_version, count(*) over () as of_all
+             select artifact_id, max(started_version) as started_version, count(*) over () as total_count
              from artifact_chunk
              where tenant_id = $1 and task_id = w.task_id and version <= w.version and $8 > 0
              group by artifact_id order by 2 desc limit $8
@@ -66,8 +66,8 @@ export const LOAD_CONTENT: NamedStatement = {
            and c.started_version = a.started_version and c.version <= w.version
        ) p)
     ) p
-    -- A lateral with an offset is never turned into a join over all events of the tenant, which a database without
-    -- statistics takes for the smaller side.
+    -- The offset keeps the planner from turning the lateral into a join over all events of the tenant, which it prefers
+    -- in a database without statistics.
     left join lateral (
       select * from event x where x.tenant_id = $1 and x.task_id = w.task_id and x.version = p.version offset 0
     ) e on true
@@ -75,7 +75,7 @@ export const LOAD_CONTENT: NamedStatement = {
 };
 
 /**
- * At most how many bytes of content a view of each task reads, from the read models alone. Parameters 1 to 5 as above;
+ * Returns the most bytes of content that a view of each task reads. Uses only the read models. Parameters 1 to 5 as above;
  * $6 whether artifacts are read.
  */
 export const LOAD_SIZES: NamedStatement = {

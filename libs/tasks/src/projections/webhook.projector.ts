@@ -1,19 +1,20 @@
 import { evolve, isClientVisible, type RecordedEvent, type TaskState } from '@app/domain';
-import type { PushRows, WebhookTarget } from '@app/storage';
+import type { WebhookRows, WebhookTarget } from '@app/storage';
 
 /**
- * What an append does to the webhooks of its task: each one that is there when an event comes is told of it, if it tells
- * a client anything. Absent for a task without webhooks, whose appends they must cost nothing. Pure.
+ * Returns the rows that an append changes for the webhooks of its task: the configurations, and a delivery to each
+ * configured webhook for every event that clients are notified of. Undefined for a task without webhooks, so that its
+ * appends cost nothing more. Pure.
  */
-export function projectPushes(
+export function projectWebhookRows(
   before: TaskState | null,
   events: readonly RecordedEvent[],
   after: TaskState,
   target: WebhookTarget | undefined,
-): PushRows | undefined {
+): WebhookRows | undefined {
   if (before?.pushConfigs === undefined && after.pushConfigs === undefined) return undefined;
   let state = before;
-  let set: PushRows['set'];
+  let set: WebhookRows['set'];
   const deleted: string[] = [];
   const deliveries: { config_id: string; version: number }[] = [];
   for (const event of events) {
