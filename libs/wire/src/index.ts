@@ -22,14 +22,7 @@ export type { HttpRoute } from './transport/http-binding.js';
 export type { HttpQuery } from './transport/http-query.js';
 export { encodeError, encodeResult, readCall, type RpcCall, type RpcId } from './transport/json-rpc.js';
 export { A2A_JSON_MEDIA_TYPE, checkMediaType, JSON_MEDIA_TYPE, responseMediaType } from './transport/media-type.js';
-export {
-  encodeSseComment,
-  encodeSseFrame,
-  encodeSseRetry,
-  parseSse,
-  type SseFrame,
-  type SseItem,
-} from './transport/sse.js';
+export { encodeSseComment, encodeSseFrame, encodeSseRetry, type SseFrame } from './transport/sse.js';
 export { methodNotAllowed, type RequestError, TransportError } from './transport/transport-error.js';
 export { PROTOCOL_VERSIONS, type ProtocolVersion, protocolVersionOf, VERSION_HEADER } from './transport/version.js';
 export { isStorableText, parseAndCheckJson, parseJson } from './validation/strict-json.js';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { parseSse } from '@app/wire';
+import { parseSseEvents } from '@app/client';
 import { V1Caller } from '../../support/clients/rpc.js';
 import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
 
@@ -32,9 +32,9 @@ function connect(id: string): Promise<IncomingMessage> {
 /** The numbers that a client is told, to the end of its stream. */
 async function countsOf(response: IncomingMessage): Promise<number[]> {
   const counts: number[] = [];
-  for await (const arrival of parseSse(response)) {
-    const said = arrival.type === 'event' ? /"text":"(\d+) /.exec(arrival.data) : null;
-    if (said !== null) counts.push(Number(said[1]));
+  for await (const { data } of parseSseEvents(response, 1024 * 1024)) {
+    const count = /"text":"(\d+) /.exec(data);
+    if (count !== null) counts.push(Number(count[1]));
   }
   return counts;
 }

@@ -1,17 +1,17 @@
+import { parseSseEvents, type SseEvent } from '@app/client';
 import type { JsonObject } from '@app/domain';
-import { parseSse, type SseItem } from '@app/wire';
 
-export type SseEvent = Extract<SseItem, { type: 'event' }>;
+const MAX_EVENT_LENGTH = 8 * 1024 * 1024;
 
 /** A client of one SSE stream. */
 export class SseReader {
-  private readonly arrivals: AsyncIterator<SseItem>;
+  private readonly events: AsyncIterator<SseEvent>;
 
   private constructor(
     readonly response: Response,
     private readonly connection: AbortController,
   ) {
-    this.arrivals = parseSse(response.body!)[Symbol.asyncIterator]();
+    this.events = parseSseEvents(response.body!, MAX_EVENT_LENGTH);
   }
 
   /** Opens a stream with a GET, or with a POST of `body`. Throws with the response body when the response is no stream. */
@@ -34,13 +34,10 @@ export class SseReader {
     return new SseReader(response, connection);
   }
 
-  /** Returns the next event and skips comments. Returns null at the end of the stream. */
+  /** Returns the next event, or null at the end of the stream. */
   async next(): Promise<SseEvent | null> {
-    for (;;) {
-      const { done, value } = await this.arrivals.next();
-      if (done === true) return null;
-      if (value.type === 'event') return value;
-    }
+    const { done, value } = await this.events.next();
+    return done === true ? null : value;
   }
 
   /** Reads the remaining events until the server closes the stream. */
