@@ -1,14 +1,14 @@
 import type { UpstreamTask } from './task.events.js';
 
 const ACTIVE_STATUSES = ['submitted', 'working'] as const;
-export const INTERRUPTED_STATUSES = ['input-required', 'auth-required'] as const;
+const INTERRUPTED_STATUSES = ['input-required', 'auth-required'] as const;
 /** `replied`: the task ended with a direct message response, and A2A never shows it as a task. */
-export const TERMINAL_STATUSES = ['completed', 'failed', 'rejected', 'canceled', 'replied'] as const;
+const TERMINAL_STATUSES = ['completed', 'failed', 'rejected', 'canceled', 'replied'] as const;
 export const TASK_STATUSES = [...ACTIVE_STATUSES, ...INTERRUPTED_STATUSES, ...TERMINAL_STATUSES] as const;
 
 export type TaskStatus = (typeof TASK_STATUSES)[number];
-export type InterruptedStatus = (typeof INTERRUPTED_STATUSES)[number];
-export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+type InterruptedStatus = (typeof INTERRUPTED_STATUSES)[number];
+type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 
 const isOneOf = <T extends TaskStatus>(statuses: readonly T[], status: TaskStatus): status is T =>
   (statuses as readonly TaskStatus[]).includes(status);
