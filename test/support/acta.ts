@@ -143,7 +143,7 @@ export class Replica {
   }
 
   /** Sends a message, waits for the outcome and returns the task. */
-  async ask(
+  async sendAndWait(
     principal: Principal,
     message: Message | string,
     request: Partial<SendMessageRequest> = {},

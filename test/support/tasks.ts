@@ -10,7 +10,7 @@ export const aMessage = (text: string, messageId = `message of ${text}`): Messag
 });
 
 export const agentMessage = (text: string): Message => ({
-  messageId: `answer ${text}`,
+  messageId: `agent message of ${text}`,
   role: 'agent',
   parts: [{ text }],
 });
@@ -65,7 +65,7 @@ export const WRITE = { runId: 'run-1', seq: 1 };
 export const COMPLETED: EventOf<'TaskCompleted'> = { type: 'TaskCompleted', facts: WRITE };
 export const INPUT_REQUESTED: EventOf<'InputRequested'> = {
   type: 'InputRequested',
-  facts: { ...WRITE, nextTurn: false, messageId: 'answer text' },
+  facts: { ...WRITE, nextTurn: false, messageId: 'agent message of text' },
   content: { message: agentMessage('text') },
 };
 

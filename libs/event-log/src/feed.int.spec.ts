@@ -45,7 +45,7 @@ async function commit(client: pg.Client): Promise<void> {
 
 describe('readFeed', () => {
   it('returns every event of every task once', async () => {
-    await Promise.all(['a', 'b', 'c', 'd'].map((text) => replica.ask(alice, text)));
+    await Promise.all(['a', 'b', 'c', 'd'].map((text) => replica.sendAndWait(alice, text)));
     const { seen } = await read();
     expect(seen.toSorted()).toEqual((await stored()).toSorted());
     expect(new Set(seen).size).toBe(seen.length);
@@ -53,7 +53,7 @@ describe('readFeed', () => {
 
   // F36, in this database
   it('returns no events after an uncommitted append, so that it cannot skip it, while tasks complete without delay', async () => {
-    const { taskId } = await replica.ask(alice, 'before');
+    const { taskId } = await replica.sendAndWait(alice, 'before');
     const late = await openTransaction(acta.url);
     await late.query(
       `insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, actor_subject, actor_role,
@@ -61,7 +61,7 @@ describe('readFeed', () => {
        values ('acme', 'late', 1, gen_random_uuid(), 'TaskSubmitted', 1, '{}', 'x', 'member', 'c', '', 'c', now(), '', '', $1)`,
       [replica.database.epoch],
     );
-    const view = await replica.ask(alice, 'meanwhile');
+    const view = await replica.sendAndWait(alice, 'meanwhile');
     expect(view.state.status).toBe('completed');
     const delayed = await read();
     expect(delayed.seen).toHaveLength((await replica.events('acme', taskId)).length);
@@ -77,7 +77,7 @@ describe('readFeed', () => {
     const other = await createTestDatabase();
     const { cursor: start } = await read();
     const open = await openTransaction(other.url);
-    const view = await replica.ask(alice, 'not delayed');
+    const view = await replica.sendAndWait(alice, 'not delayed');
     expect(view.state.status).toBe('completed');
     const delayed = await read(start);
     expect(delayed.seen).toEqual([]);
@@ -102,7 +102,7 @@ describe('readFeed', () => {
     })();
     for (let round = 0; round < 5; round += 1) {
       const open = await openTransaction(acta.url);
-      await Promise.all(Array.from({ length: 8 }, (_, n) => replica.ask(alice, `${round} ${n}`)));
+      await Promise.all(Array.from({ length: 8 }, (_, n) => replica.sendAndWait(alice, `${round} ${n}`)));
       await commit(open);
     }
     writing = false;
@@ -114,7 +114,7 @@ describe('readFeed', () => {
 
   // F39: a dump that was restored into a cluster whose transaction ids are lower than those of the events.
   it('neither skips nor repeats events after a restore into a different cluster', async () => {
-    await replica.ask(alice, 'in the first cluster');
+    await replica.sendAndWait(alice, 'in the first cluster');
     const before = await read();
     await acta.sql(`alter table event disable trigger all`);
     await acta.sql(`update event set transaction_id = ((transaction_id::text::bigint + 4000000000)::text)::xid8`);
@@ -125,7 +125,7 @@ describe('readFeed', () => {
     replica = restored;
     const early = await read();
     expect(early.seen.toSorted()).toEqual(before.seen.toSorted());
-    const view = await restored.ask(alice, 'in the second cluster');
+    const view = await restored.sendAndWait(alice, 'in the second cluster');
     const after = await read(early.cursor);
     expect(after.seen).toHaveLength((await restored.events('acme', view.taskId)).length);
     const [last] = await acta.sql<{ epoch: number }>('select max(epoch) as epoch from event');

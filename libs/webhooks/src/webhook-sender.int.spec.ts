@@ -55,7 +55,7 @@ describe('WebhookSender', () => {
   it('sends the first event and the outcome of a fast task to a webhook of its message', async () => {
     const hook = await receiver();
     start();
-    const { taskId } = await replica.ask(alice, aMessage('one two'), { ...V1, push: { url: hook.urlOf() } });
+    const { taskId } = await replica.sendAndWait(alice, aMessage('one two'), { ...V1, push: { url: hook.urlOf() } });
     await hook.until(({ accepted }) => accepted.length === 4);
     expect(hook.accepted.map(stateIn)).toEqual([
       'TASK_STATE_WORKING',
@@ -74,7 +74,10 @@ describe('WebhookSender', () => {
   it('sends each event once and in order to a target that accepts the third attempt', async () => {
     const hook = await receiver((_push, nth) => (nth <= 2 ? 500 : 200));
     start();
-    const { taskId } = await replica.ask(alice, aMessage('one two three'), { ...V1, push: { url: hook.urlOf() } });
+    const { taskId } = await replica.sendAndWait(alice, aMessage('one two three'), {
+      ...V1,
+      push: { url: hook.urlOf() },
+    });
     await hook.until(({ accepted }) => accepted.length === 5);
     const found = await settled(taskId, ['delivered']);
     expect(found.map(({ attempts }) => attempts)).toEqual([3, 1, 1, 1, 1]);
@@ -90,7 +93,7 @@ describe('WebhookSender', () => {
     const hook = await receiver();
     start();
     const push = { url: hook.urlOf(), token: 'shown', authentication: { scheme: 'Bearer', credentials: 'secret' } };
-    await replica.ask(alice, aMessage('hi'), { ...V1, push });
+    await replica.sendAndWait(alice, aMessage('hi'), { ...V1, push });
     await hook.until(({ accepted }) => accepted.length === 3);
     for (const { headers } of hook.accepted) {
       expect(headers).toMatchObject({ 'x-a2a-notification-token': 'shown', authorization: 'Bearer secret' });
@@ -100,7 +103,7 @@ describe('WebhookSender', () => {
   it('sends the whole task, with the status of the event, to a webhook of 0.3', async () => {
     const hook = await receiver();
     start();
-    const { taskId } = await replica.ask(alice, aMessage('one'), {
+    const { taskId } = await replica.sendAndWait(alice, aMessage('one'), {
       protocolVersion: '0.3',
       push: { url: hook.urlOf() },
     });
@@ -116,7 +119,7 @@ describe('WebhookSender', () => {
     let down = true;
     const hook = await receiver((push) => (down && stateIn(push) === 'TASK_STATE_WORKING' ? 503 : 200));
     start({ maxAttempts: 2 });
-    const { taskId } = await replica.ask(alice, aMessage('one'), { ...V1, push: { url: hook.urlOf() } });
+    const { taskId } = await replica.sendAndWait(alice, aMessage('one'), { ...V1, push: { url: hook.urlOf() } });
     const found = await settled(taskId, ['dead', 'delivered']);
     expect(found.map(({ state, attempts, lastError }) => [state, attempts, lastError])).toEqual([
       ['dead', 2, 'the target responded with status 503'],
@@ -136,7 +139,7 @@ describe('WebhookSender', () => {
     const patient = start({ timeoutMs: 25_000, leaseMs: 60_000, slots: 4 });
     const tasks = await Promise.all(
       Array.from({ length: 30 }, (_, n) =>
-        replica.ask(alice, aMessage(`task ${n}`), {
+        replica.sendAndWait(alice, aMessage(`task ${n}`), {
           ...V1,
           push: { url: n % 10 === 0 ? silent.urlOf() : others[(n % 10) - 1]!.urlOf() },
         }),
@@ -158,7 +161,10 @@ describe('WebhookSender', () => {
     const hook = await receiver((_push, nth): WebhookResponse => (nth === 3 ? 'never' : 200));
     const first = start();
     const words = Array.from({ length: 8 }, (_, n) => `w${n}`);
-    const { taskId } = await replica.ask(alice, aMessage(words.join(' ')), { ...V1, push: { url: hook.urlOf() } });
+    const { taskId } = await replica.sendAndWait(alice, aMessage(words.join(' ')), {
+      ...V1,
+      push: { url: hook.urlOf() },
+    });
     await hook.until(({ received }) => received.length === 3);
     await first.stop();
     start();
@@ -175,7 +181,7 @@ describe('WebhookSender', () => {
     start({}, other);
     const tasks = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
-        (n % 2 ? replica : other).ask(alice, aMessage(`a b c ${n}`), { ...V1, push: { url: hook.urlOf() } }),
+        (n % 2 ? replica : other).sendAndWait(alice, aMessage(`a b c ${n}`), { ...V1, push: { url: hook.urlOf() } }),
       ),
     );
     await hook.until(({ accepted }) => accepted.length >= 60);
@@ -194,7 +200,7 @@ describe('WebhookSender', () => {
     const open = await replica.database.pool.connect();
     await open.query('begin; insert into context values ($$other$$, $$o$$, $$c$$, $$r$$)');
     try {
-      await replica.ask(alice, aMessage('hi'), { ...V1, push: { url: hook.urlOf() } });
+      await replica.sendAndWait(alice, aMessage('hi'), { ...V1, push: { url: hook.urlOf() } });
       await hook.until(({ accepted }) => accepted.length === 3);
     } finally {
       await open.query('rollback');
@@ -221,7 +227,7 @@ describe('WebhookSender', () => {
       ],
     });
     const url = `https://hook.example:${hook.port}/`;
-    const { taskId } = await replica.ask(alice, aMessage('hi'), { ...V1, push: { url } });
+    const { taskId } = await replica.sendAndWait(alice, aMessage('hi'), { ...V1, push: { url } });
     await settled(taskId, ['pending'], 0);
     const [attempted] = await attemptedDeliveries(taskId, deliveries);
     expect(attempted!.lastError).toContain(what);
@@ -234,7 +240,7 @@ describe('WebhookSender', () => {
     const inner = await receiver();
     const hook = await receiver(() => ({ status: 307, headers: { Location: inner.urlOf() } }));
     start();
-    const { taskId } = await replica.ask(alice, aMessage('hi'), { ...V1, push: { url: hook.urlOf() } });
+    const { taskId } = await replica.sendAndWait(alice, aMessage('hi'), { ...V1, push: { url: hook.urlOf() } });
     const [attempted] = await attemptedDeliveries(taskId, deliveries);
     expect(attempted!.lastError).toBe('the target responded with status 307; redirects are not followed');
     expect(inner.received).toHaveLength(0);

@@ -160,14 +160,14 @@ describe('the reaper', () => {
 
   it('takes nothing from a worker whose heartbeats come', async () => {
     const worker = await acta.replica({ agents: [agent.definition], leaseMs: 1_500 });
-    const gate = new Latch();
-    agent.on('long', () => gate.opened);
+    const latch = new Latch();
+    agent.on('long', () => latch.opened);
     const taskId = await worker.submit(alice, 'long');
     await started(taskId);
     const granted = await leaseOf(taskId);
     while ((await leaseOf(taskId)).getTime() < granted.getTime() + 400) await watcher.reaper.sweep();
     expect(await typesOf(taskId)).toEqual(['TaskSubmitted', 'MessageAccepted', 'RunStarted']);
-    gate.open();
+    latch.open();
     await until(taskId, 'completed');
     await worker.close();
   });
@@ -192,7 +192,7 @@ it('a heartbeat that fails once costs no run', async () => {
     await renewed.opened;
     await ctx.complete(`attempt ${ctx.attempt}`);
   });
-  const view = await worker.ask(alice, 'one beat lost');
+  const view = await worker.sendAndWait(alice, 'one beat lost');
   await failed.opened;
   expect(textOf(view.statusMessage!)).toBe('attempt 1');
   await worker.close();
@@ -200,8 +200,8 @@ it('a heartbeat that fails once costs no run', async () => {
 
 it('a heartbeat that had to wait past the end of its lease renews nothing', async () => {
   const worker = await deafWorker();
-  const gate = new Latch();
-  agent.on('held up', () => gate.opened);
+  const latch = new Latch();
+  agent.on('held up', () => latch.opened);
   const taskId = await worker.submit(alice, 'held up');
   const { run } = await started(taskId);
   const lease = `update run_queue set lease_expires_at = clock_timestamp() + interval '300 ms' where task_id = $1`;
@@ -213,7 +213,7 @@ it('a heartbeat that had to wait past the end of its lease renews nothing', asyn
     return { beat: waiting };
   });
   expect(await beat).toEqual([]);
-  gate.open();
+  latch.open();
 });
 
 it('a database that is away while a run begins costs no run either', async () => {
@@ -280,12 +280,12 @@ describe('the queue row', () => {
     const waiting = worker.queue.waiting.bind(worker.queue);
     worker.queue.waiting = async (...args) => {
       const tasks = await waiting(...args);
-      if (tasks.length > 0) between.push(worker.ask(alice, `during claim ${between.length}`));
+      if (tasks.length > 0) between.push(worker.sendAndWait(alice, `during claim ${between.length}`));
       if (tasks.length > 0) await worker.send(alice, `slot ${between.length}`).then(({ follower }) => follower.close());
       if (between.length > 10) worker.queue.waiting = waiting;
       return tasks;
     };
-    const asks = Array.from({ length: 10 }, (_, n) => accepts.ask(alice, `narrow ${n}`));
+    const asks = Array.from({ length: 10 }, (_, n) => accepts.sendAndWait(alice, `narrow ${n}`));
     for (const view of await Promise.all(asks)) expect(view.state.status).toBe('completed');
     await Promise.all(between);
     expect(most).toBe(1);

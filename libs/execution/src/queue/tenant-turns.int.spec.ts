@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
+import { sizeOf } from '../../../../test/support/extended.js';
 import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage, aWorker } from '../../../../test/support/tasks.js';
 
@@ -58,41 +59,46 @@ describe('a tenant whose queue is full', () => {
     const first = await api.submit(alice, 'task 1');
     await api.cancel(alice, first);
     await api.submit(alice, 'in its place');
-    const gate = new Latch();
-    const slow = anAgent(() => gate.opened);
+    const latch = new Latch();
+    const slow = anAgent(() => latch.opened);
     const worker = await acta.replica({ agents: [slow], concurrency: 1 });
     while ((await queued()) > 2) await new Promise((resolve) => setTimeout(resolve, 10));
     await api.submit(alice, 'in the place of the next');
-    gate.open();
+    latch.open();
     await worker.close(1_000);
   });
 });
 
-it.each([1, 16])('two thousand tasks that wait delay another tenant’s by a few claims (%i slots)', async (slots) => {
-  const api = await acta.replica({ concurrency: 0 });
-  for (let sent = 0; sent < 2_000; sent += 100) {
-    await Promise.all(Array.from({ length: 100 }, (_, n) => api.submit(alice, `task ${sent + n}`)));
-  }
-  const gate = new Latch();
-  const agent = new ScriptedAgent({ name: 'tester' });
-  agent.on('the single one', () => gate.open());
-  const worker = await acta.replica({ agents: [agent.definition], concurrency: slots });
-  while ((await claims()).length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
-  const taskId = await api.submit(other, 'the single one');
-  const before = (
-    await acta.sql<{ n: number }>(
-      `select count(*)::integer as n from event where type = 'RunStarted' and position <
+const WAITING = sizeOf({ smoke: 800, full: 2_000 });
+
+it.each([1, 16])(
+  `${WAITING} waiting tasks delay a task of a different tenant by a few claims (%i slots)`,
+  async (slots) => {
+    const api = await acta.replica({ concurrency: 0 });
+    for (let sent = 0; sent < WAITING; sent += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, n) => api.submit(alice, `task ${sent + n}`)));
+    }
+    const latch = new Latch();
+    const agent = new ScriptedAgent({ name: 'tester' });
+    agent.on('the single one', () => latch.open());
+    const worker = await acta.replica({ agents: [agent.definition], concurrency: slots });
+    while ((await claims()).length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+    const taskId = await api.submit(other, 'the single one');
+    const before = (
+      await acta.sql<{ n: number }>(
+        `select count(*)::integer as n from event where type = 'RunStarted' and position <
       (select min(position) from event where tenant_id = $1)`,
-      [other.tenantId],
-    )
-  )[0]!.n;
-  await gate.opened;
-  await api.until(other.tenantId, taskId, (state) => state.status === 'completed');
-  // A claim may be under way; the next one has it.
-  expect((await claims()).indexOf(other.tenantId) - before).toBeLessThanOrEqual(2 * slots + 1);
-  expect(await queued()).toBeGreaterThan(1_000);
-  await worker.close();
-});
+        [other.tenantId],
+      )
+    )[0]!.n;
+    await latch.opened;
+    await api.until(other.tenantId, taskId, (state) => state.status === 'completed');
+    // A claim may be under way; the next one has it.
+    expect((await claims()).indexOf(other.tenantId) - before).toBeLessThanOrEqual(2 * slots + 1);
+    expect(await queued()).toBeGreaterThan(sizeOf({ smoke: 0, full: 1_000 }));
+    await worker.close();
+  },
+);
 
 describe('a limit of two runs for each tenant', () => {
   const limited = { runningPerTenant: 2 } as const;
@@ -116,37 +122,37 @@ describe('a limit of two runs for each tenant', () => {
       [1, 2, 3].map(() => acta.replica({ agents: [agent], concurrency: 8, ...limited })),
     );
     const sends = Array.from({ length: 60 }, (_, n) =>
-      workers[n % 3]!.ask(n % 2 === 0 ? alice : other, `task ${n}`).then(({ state }) => state.status),
+      workers[n % 3]!.sendAndWait(n % 2 === 0 ? alice : other, `task ${n}`).then(({ state }) => state.status),
     );
     expect(new Set(await Promise.all(sends))).toEqual(new Set(['completed']));
     expect(most).toBe(2);
   });
 
   it('leaves the slots to the other tenants, and goes on when one of its runs ends', async () => {
-    const gates = new Map<string, Latch>();
+    const latches = new Map<string, Latch>();
     const agent = anAgent(async (ctx) => {
-      gates.set(ctx.text, new Latch());
-      await gates.get(ctx.text)!.opened;
+      latches.set(ctx.text, new Latch());
+      await latches.get(ctx.text)!.opened;
     });
     const api = await acta.replica({ concurrency: 0, ...limited });
     for (const n of [1, 2, 3, 4]) await api.submit(alice, `mine ${n}`);
     await api.submit(other, 'theirs');
     const worker = await acta.replica({ agents: [agent], concurrency: 8, ...limited });
-    while (gates.size < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (latches.size < 3) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(await running()).toEqual([
       ['acme', 2],
       ['umbrella', 1],
     ]);
-    gates.get('mine 1')!.open();
-    while (gates.size < 4) await new Promise((resolve) => setTimeout(resolve, 5));
-    expect([...gates.keys()].toSorted()).toEqual(['mine 1', 'mine 2', 'mine 3', 'theirs']);
+    latches.get('mine 1')!.open();
+    while (latches.size < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect([...latches.keys()].toSorted()).toEqual(['mine 1', 'mine 2', 'mine 3', 'theirs']);
     expect(await running()).toEqual([
       ['acme', 2],
       ['umbrella', 1],
     ]);
-    for (const gate of gates.values()) gate.open();
-    while (gates.size < 5) await new Promise((resolve) => setTimeout(resolve, 5));
-    gates.get('mine 4')!.open();
+    for (const latch of latches.values()) latch.open();
+    while (latches.size < 5) await new Promise((resolve) => setTimeout(resolve, 5));
+    latches.get('mine 4')!.open();
     await worker.close(5_000);
   });
 

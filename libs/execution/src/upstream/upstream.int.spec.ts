@@ -41,7 +41,7 @@ describe.each([
   });
   const events = (taskId: string) => replica.events(alice.tenantId, taskId);
   const named = (text: string) => `${text} (${setup.VERSION} ${setup.STREAMING})`;
-  const send = (text: string) => replica.ask(alice, named(text));
+  const send = (text: string) => replica.sendAndWait(alice, named(text));
 
   it('does the work, and every chunk of it is in the record in order', async () => {
     const view = await send('report chunks 5 every 120');
@@ -77,7 +77,7 @@ describe.each([
     const asked = await send('draft then ask');
     expect([asked.state.status, textOf(asked.statusMessage!)]).toEqual(['input-required', 'which one?']);
     const { taskId } = asked;
-    const view = await replica.ask(alice, aMessage(named('append')), { taskId });
+    const view = await replica.sendAndWait(alice, aMessage(named('append')), { taskId });
     expect([view.state.status, view.statusMessage && textOf(view.statusMessage)]).toEqual(['completed', undefined]);
     expect(artifactText(view)).toEqual([`DRAFT ${named('append').toUpperCase()}`]);
     expect(view.state.upstream).toMatchObject({ taskId: asked.state.upstream!.taskId });

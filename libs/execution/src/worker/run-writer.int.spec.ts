@@ -36,7 +36,7 @@ describe('a stream of tokens', () => {
     agent.on('burst', async (ctx) => {
       for (const text of TOKENS) await ctx.artifact({ parts: [{ text }] });
     });
-    const { taskId } = await replica.ask(alice, 'burst');
+    const { taskId } = await replica.sendAndWait(alice, 'burst');
     expect(await textOfArtifact(taskId)).toBe(TEXT);
     expect((await published(taskId)).length).toBeLessThan(50);
   });
@@ -96,7 +96,7 @@ describe('a stream of tokens', () => {
       await ctx.artifact({ id: 'b', append: false, parts: [{ text: 'anew' }] });
       await ctx.artifact({ id: 'a', parts: [{ text: '5' }], last: true });
     });
-    const { taskId } = await replica.ask(alice, 'mixed');
+    const { taskId } = await replica.sendAndWait(alice, 'mixed');
     expect((await replica.get(alice, taskId)).artifacts).toEqual([
       { artifactId: 'a', name: 'A', parts: [{ text: '12' }, { data: { n: 3 } }, { text: '45' }] },
       { artifactId: 'b', parts: [{ text: 'anew' }] },
@@ -114,11 +114,11 @@ describe('a write of a run', () => {
   };
 
   async function held(text: string) {
-    const gate = new Latch();
+    const latch = new Latch();
     const started = new Latch();
     agent.on(text, (ctx) => {
       started.open();
-      return gate.opened.then(() => ctx.complete());
+      return latch.opened.then(() => ctx.complete());
     });
     const { taskId, follower } = await replica.send(alice, text);
     await started.opened;
@@ -138,7 +138,7 @@ describe('a write of a run', () => {
         { type: 'RecordRun', fence, seq, readThrough: 2, outputs },
       );
     const end = async () => {
-      gate.open();
+      latch.open();
       return (await follower.untilOutcome()).status;
     };
     return { taskId, write, end };

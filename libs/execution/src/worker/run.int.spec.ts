@@ -19,7 +19,7 @@ afterAll(() => acta?.close());
 const eventsOf = (taskId: string) => first.events(alice.tenantId, taskId);
 const typesOf = async (taskId: string) => (await eventsOf(taskId)).map((event) => event.type);
 const saidIn = (view: TaskView) => view.history.map(textOf);
-const outcome = async (text: string) => (await first.ask(alice, text)).state.status;
+const outcome = async (text: string) => (await first.sendAndWait(alice, text)).state.status;
 
 describe('the outcome of a run', () => {
   it('is what the agent says, or completion when it says nothing', async () => {
@@ -38,7 +38,7 @@ describe('the outcome of a run', () => {
     agent.on('throws', () => {
       throw new Error('out of ink');
     });
-    const view = await first.ask(alice, 'throws');
+    const view = await first.sendAndWait(alice, 'throws');
     expect(view.state.status).toBe('failed');
     expect(textOf(view.statusMessage!)).toBe('out of ink');
   });
@@ -50,7 +50,7 @@ describe('the outcome of a run', () => {
       await expect(ctx.fail('changed my mind')).rejects.toThrow(/outcome/);
       throw new Error('and another thing');
     });
-    const view = await first.ask(alice, 'goes on');
+    const view = await first.sendAndWait(alice, 'goes on');
     expect(view.state.status).toBe('completed');
     expect(await typesOf(view.taskId)).toEqual(['TaskSubmitted', 'MessageAccepted', 'RunStarted', 'TaskCompleted']);
   });
@@ -72,7 +72,7 @@ describe('the outcome of a run', () => {
       await ctx.complete();
     });
     for (const text of ['no parts', 'bad artifact id']) {
-      const { taskId, state } = await first.ask(alice, text);
+      const { taskId, state } = await first.sendAndWait(alice, text);
       expect(state.status).toBe('failed');
       expect((await eventsOf(taskId)).at(-1)).toMatchObject({ facts: { reason: 'invalid-agent-response' } });
     }
@@ -83,7 +83,7 @@ describe('the outcome of a run', () => {
       void ctx.artifact({ id: 'nul \0', parts: [{ text: 'x' }] });
       throw new Error('and another thing');
     });
-    const { taskId, state } = await first.ask(alice, 'bad artifact id, then throws');
+    const { taskId, state } = await first.sendAndWait(alice, 'bad artifact id, then throws');
     expect(state.status).toBe('failed');
     expect((await eventsOf(taskId)).at(-1)).toMatchObject({ facts: { reason: 'invalid-agent-response' } });
   });
@@ -102,7 +102,7 @@ describe('the outcome of a run', () => {
       if (ctx.attempt < 3) throw Object.assign(new Error('busy'), { retryable: true });
       await ctx.complete(`attempt ${ctx.attempt}`);
     });
-    const view = await first.ask(alice, 'retries');
+    const view = await first.sendAndWait(alice, 'retries');
     expect(textOf(view.statusMessage!)).toBe('attempt 3');
     expect(view.state).toMatchObject({ leaseGeneration: 3, dispatcherGeneration: 3 });
     expect((await typesOf(view.taskId)).filter((type) => type === 'RunLost')).toHaveLength(2);
@@ -113,7 +113,7 @@ describe('a bare reply', () => {
   // An exact replay gets it again.
   it('is the message, and no task', async () => {
     agent.on('replies', (ctx) => ctx.reply('just words'));
-    const views = [await first.ask(alice, 'replies'), await second.ask(alice, 'replies')];
+    const views = [await first.sendAndWait(alice, 'replies'), await second.sendAndWait(alice, 'replies')];
     for (const { state, statusMessage } of views) {
       expect(state.status).toBe('replied');
       expect(textOf(statusMessage!)).toBe('just words');
@@ -135,10 +135,10 @@ describe('a bare reply', () => {
     });
     agent.on('answered, then reply', (ctx) => ctx.reply('words'));
     for (const text of ['status, then reply', 'artifact, then reply']) {
-      const view = await first.ask(alice, text);
+      const view = await first.sendAndWait(alice, text);
       expect([view.state.status, textOf(view.statusMessage!)]).toEqual(['completed', 'words']);
     }
-    const view = await first.ask(alice, 'answered, then reply', { acknowledged: true });
+    const view = await first.sendAndWait(alice, 'answered, then reply', { acknowledged: true });
     expect(view.state.status).toBe('completed');
   });
 });
@@ -151,8 +151,8 @@ describe('a conversation', () => {
       if (turns.length === 1) return ctx.requireInput('which size?');
       await ctx.artifact({ parts: [{ text: 'done' }] });
     });
-    const { taskId } = await first.ask(alice, 'order');
-    const view = await second.ask(alice, aMessage('large'), { taskId });
+    const { taskId } = await first.sendAndWait(alice, 'order');
+    const view = await second.sendAndWait(alice, aMessage('large'), { taskId });
     expect(turns).toEqual([
       { text: 'order', history: [], attempt: 1 },
       { text: 'large', history: ['order', 'which size?'], attempt: 1 },
@@ -177,7 +177,7 @@ describe('a conversation', () => {
     await first.until(alice.tenantId, taskId, (state) => state.run !== null);
     await first.submit(alice, aMessage('from here'), { taskId });
     await first.until(alice.tenantId, taskId, (state) => state.clientMessages.count === 2);
-    const view = await second.ask(alice, aMessage('from elsewhere'), { taskId });
+    const view = await second.sendAndWait(alice, aMessage('from elsewhere'), { taskId });
     expect(heard).toEqual(['from here', 'from elsewhere']);
     expect(saidIn(view)).toEqual(['listens', 'from here', 'from elsewhere']);
     expect((await typesOf(taskId)).filter((type) => type === 'RunStarted')).toHaveLength(1);

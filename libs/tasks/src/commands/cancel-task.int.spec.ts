@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, type RecordedEvent } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
+import { kindOf } from '../../../../test/support/domain-errors.js';
 import { Latch, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 import { CancelPolicy } from './cancel-task.command.js';
@@ -23,14 +24,6 @@ beforeAll(async () => {
   strict = await acta.replica({ agents: [agent.definition], concurrency: 0, cancel: holderOnly });
 });
 afterAll(() => acta?.close());
-
-async function kindOf(work: Promise<unknown>): Promise<string> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  return error instanceof DomainError ? error.kind : String(error);
-}
 
 const ends = (events: readonly RecordedEvent[]) => events.filter(({ type }) => ENDS.includes(type));
 const eventsOf = (taskId: string) => first.events(alice.tenantId, taskId);
@@ -66,12 +59,12 @@ describe('CancelTask', () => {
   });
 
   it('force-cancels the run of an agent that ignores its signal after the grace period', async () => {
-    const gate = new Latch();
-    const taskId = await running('ignores the signal', () => gate.opened);
+    const latch = new Latch();
+    const taskId = await running('ignores the signal', () => latch.opened);
     const view = await second.cancel(alice, taskId);
     expect(view.state.status).toBe('canceled');
     expect(ends(await eventsOf(taskId))).toMatchObject([{ type: 'TaskCanceled', facts: { reason: 'deadline' } }]);
-    gate.open();
+    latch.open();
   });
 
   // F18: completion wins
@@ -86,20 +79,20 @@ describe('CancelTask', () => {
   });
 
   it('is enforced by the reaper of any replica when the canceling process has stopped', async () => {
-    const gate = new Latch();
-    const taskId = await running('canceling process stopped', () => gate.opened);
+    const latch = new Latch();
+    const taskId = await running('canceling process stopped', () => latch.opened);
     const canceller = await acta.replica({ concurrency: 0, cancel: new CancelPolicy('fence', 60_000) });
     const canceling = canceller.cancel(alice, taskId);
     await first.until(alice.tenantId, taskId, (state) => state.cancelDeadline !== null);
     await acta.sql(`update run_queue set cancel_deadline = now() - interval '1 second' where task_id = $1`, [taskId]);
     await second.reaper.sweep();
     expect((await canceling).state.status).toBe('canceled');
-    gate.open();
+    latch.open();
   });
 
   it('cancels an idle task immediately and returns a canceled task unchanged', async () => {
     agent.on('asks', (ctx) => ctx.requireInput('what?'));
-    const { taskId } = await first.ask(alice, 'asks');
+    const { taskId } = await first.sendAndWait(alice, 'asks');
     const view = await second.cancel(alice, taskId);
     expect(view.state.status).toBe('canceled');
     expect(await first.cancel(alice, taskId)).toEqual(view);
@@ -107,7 +100,7 @@ describe('CancelTask', () => {
   });
 
   it('rejects a task that had ended before, and a task that the caller cannot access', async () => {
-    const { taskId } = await first.ask(alice, 'ends by itself');
+    const { taskId } = await first.sendAndWait(alice, 'ends by itself');
     expect(await kindOf(second.cancel(alice, taskId))).toBe('TaskNotCancelable');
     expect(await kindOf(second.cancel(aMember('bob'), taskId))).toBe('TaskNotFound');
     expect(await kindOf(second.cancel(alice, 'no such task'))).toBe('TaskNotFound');
@@ -133,12 +126,12 @@ describe('CancelTask', () => {
   // F16, F15, F18
   it('ends the task once when it races with a completion, in 60 rounds, and both callers get the same end', async () => {
     for (let round = 0; round < 60; round += 1) {
-      const gate = new Latch();
+      const latch = new Latch();
       const text = `race ${round}`;
       const started = new Latch();
       agent.on(text, async (ctx) => {
         started.open();
-        await gate.opened;
+        await latch.opened;
         await ctx.complete('won');
       });
       const { taskId, follower } = await first.send(alice, text);
@@ -154,7 +147,7 @@ describe('CancelTask', () => {
       );
       // The cancel takes a read and an append. Up to 11 turns of the event loop let either side win.
       for (let turn = 0; turn < round % 12; turn += 1) await new Promise(setImmediate);
-      gate.open();
+      latch.open();
       const status = await canceling;
       expect((await outcome).status).toBe(status);
       const events = await eventsOf(taskId);
@@ -167,10 +160,10 @@ describe('CancelTask', () => {
 describe('CancelTask with the policy holder-only', () => {
   it('cancels an active run only for its worker with the current generations', async () => {
     let lease: Parameters<typeof strict.cancel>[2] = {};
-    const gate = new Latch();
+    const latch = new Latch();
     const taskId = await running('held', (ctx) => {
       lease = { holder: ctx.lease };
-      return gate.opened;
+      return latch.opened;
     });
     expect(await kindOf(strict.cancel(alice, taskId))).toBe('TaskNotCancelable');
     const stale = { ...lease.holder!, leaseGeneration: lease.holder!.leaseGeneration - 1 };
@@ -178,6 +171,6 @@ describe('CancelTask with the policy holder-only', () => {
     const view = await strict.cancel(alice, taskId, lease);
     expect(view.state.status).toBe('canceled');
     expect(ends(await eventsOf(taskId))).toMatchObject([{ type: 'TaskCanceled', facts: { reason: 'holder' } }]);
-    gate.open();
+    latch.open();
   });
 });

@@ -49,11 +49,11 @@ describe('ResumeTask', () => {
   });
 
   it('resumes the task once when it is called repeatedly and concurrently', async () => {
-    const gate = new Latch();
-    const { taskId } = await submitPayment(gate.opened);
+    const latch = new Latch();
+    const { taskId } = await submitPayment(latch.opened);
     await Promise.all([1, 2, 3, 4].map(() => replica.resume(alice, taskId)));
     expect((await replica.resume(alice, taskId)).state.status).toMatch(/submitted|working/);
-    gate.open();
+    latch.open();
     await until(taskId, 'completed');
     // A caller that lost the response repeats the call after the task has ended.
     expect((await replica.resume(alice, taskId)).state.status).toBe('completed');

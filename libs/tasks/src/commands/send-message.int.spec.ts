@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BOUNDS, DomainError, type Message, type Principal } from '@app/domain';
 import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
+import { kindOf } from '../../../../test/support/domain-errors.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 
 const alice = aMember('alice', { rings: ['ring:dev', 'ring:ops'] });
@@ -20,21 +21,13 @@ beforeAll(async () => {
 });
 afterAll(() => acta?.close());
 
-async function kindOf(work: Promise<unknown>): Promise<string> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  return error instanceof DomainError ? error.kind : String(error);
-}
-
 const typesOf = async (principal: Principal, taskId: string) =>
   (await first.events(principal.tenantId, taskId)).map((event) => event.type);
 const taskCount = async () => (await acta.sql<{ n: number }>('select count(*)::integer as n from task'))[0]!.n;
 
 describe('SendMessage', () => {
   it('creates a task with its run and artifact, which any replica shows', async () => {
-    const view = await first.ask(alice, 'one');
+    const view = await first.sendAndWait(alice, 'one');
     expect(view.state.status).toBe('completed');
     expect(view.artifacts).toEqual([{ artifactId: 'artifact', parts: [{ text: 'ONE' }] }]);
     expect(await second.get(alice, view.taskId)).toEqual(view);
@@ -42,8 +35,8 @@ describe('SendMessage', () => {
 
   // F1
   it('returns the same task without a second run when the message is sent again, on any replica', async () => {
-    const view = await first.ask(alice, 'again');
-    const replays = await Promise.all([first.ask(alice, 'again'), second.ask(alice, 'again')]);
+    const view = await first.sendAndWait(alice, 'again');
+    const replays = await Promise.all([first.sendAndWait(alice, 'again'), second.sendAndWait(alice, 'again')]);
     expect(replays).toEqual([view, view]);
     const types = await typesOf(alice, view.taskId);
     expect(types.filter((type) => type === 'RunStarted')).toHaveLength(1);
@@ -54,7 +47,7 @@ describe('SendMessage', () => {
     for (let round = 0; round < 40; round += 1) {
       const text = `both ${round}`;
       const before = await taskCount();
-      const [one, other] = await Promise.all([first.ask(alice, text), second.ask(alice, text)]);
+      const [one, other] = await Promise.all([first.sendAndWait(alice, text), second.sendAndWait(alice, text)]);
       expect(other).toEqual(one);
       expect(await taskCount()).toBe(before + 1);
       const types = await typesOf(alice, one.taskId);
@@ -65,10 +58,13 @@ describe('SendMessage', () => {
   // F2, for a message to an existing task
   it('records a message to a task once when it reaches two replicas concurrently, in 20 rounds', async () => {
     for (let round = 0; round < 20; round += 1) {
-      const asked = await first.ask(alice, aMessage('ask', `ask ${round}`));
+      const asked = await first.sendAndWait(alice, aMessage('ask', `ask ${round}`));
       const reply = aMessage('answer', `reply ${round}`);
       const request = { taskId: asked.taskId };
-      const views = await Promise.all([first.ask(alice, reply, request), second.ask(alice, reply, request)]);
+      const views = await Promise.all([
+        first.sendAndWait(alice, reply, request),
+        second.sendAndWait(alice, reply, request),
+      ]);
       expect(views[1]).toEqual(views[0]);
       const types = await typesOf(alice, asked.taskId);
       expect(types.filter((type) => type === 'MessageAccepted')).toHaveLength(2);
@@ -80,9 +76,9 @@ describe('SendMessage', () => {
   it('creates a separate task for the same message id of a different caller or tenant', async () => {
     const message = aMessage('mine', 'shared id');
     const views = await Promise.all([
-      first.ask(alice, message),
-      second.ask(bob, message),
-      first.ask(aMember('alice', { tenantId: 'other' }), message),
+      first.sendAndWait(alice, message),
+      second.sendAndWait(bob, message),
+      first.sendAndWait(aMember('alice', { tenantId: 'other' }), message),
     ]);
     expect(new Set(views.map((view) => view.taskId)).size).toBe(3);
     expect(new Set(views.map((view) => view.state.contextId)).size).toBe(3);
@@ -94,7 +90,7 @@ describe('SendMessage', () => {
   it('rejects a recorded message id with different content and does not change its task', async () => {
     const parts = [{ text: 'a' }, { text: 'b' }];
     const message: Message = { messageId: 'f4', role: 'user', parts };
-    const view = await first.ask(alice, message);
+    const view = await first.sendAndWait(alice, message);
     const others: Partial<Message>[] = [
       { parts: [{ text: 'other' }] },
       { parts: [parts[1]!, parts[0]!] },
@@ -108,12 +104,12 @@ describe('SendMessage', () => {
     expect(await first.get(alice, view.taskId)).toEqual(view);
     // The order of object keys has no meaning (RFC 8785), so this is the same message.
     const shuffled: Message = { parts: [{ text: 'a' }, { text: 'b' }], role: 'user', messageId: 'f4' };
-    expect((await first.ask(alice, shuffled)).taskId).toBe(view.taskId);
+    expect((await first.sendAndWait(alice, shuffled)).taskId).toBe(view.taskId);
   });
 
   // F7
   it('rejects a message to a missing task and to a task of a different caller in the same way, and stores nothing', async () => {
-    const { taskId } = await first.ask(bob, 'of bob');
+    const { taskId } = await first.sendAndWait(bob, 'of bob');
     const before = await taskCount();
     expect(await kindOf(first.send(alice, 'x7', { taskId: 'no-such-task' }))).toBe('TaskNotFound');
     expect(await kindOf(first.send(alice, 'x7', { taskId }))).toBe('TaskNotFound');
@@ -122,14 +118,14 @@ describe('SendMessage', () => {
 
   // F7
   it('rejects a context that is not the context of the task, and a context in a different ring', async () => {
-    const asked = await first.ask(alice, aMessage('ask', 'f7'));
+    const asked = await first.sendAndWait(alice, aMessage('ask', 'f7'));
     const wrong = { taskId: asked.taskId, contextId: 'not this one' };
     expect(await kindOf(first.send(alice, 'x', wrong))).toBe('InvalidParameters');
     const inOps: Message = { ...aMessage('ops'), metadata: { ring: 'ring:ops' } };
     const { contextId } = asked.state;
     expect(await kindOf(first.send(alice, inOps, { contextId }))).toBe('InvalidParameters');
     expect(await kindOf(first.send(alice, inOps, { taskId: asked.taskId }))).toBe('InvalidParameters');
-    const own = await first.ask(bob, 'the same context id', { contextId });
+    const own = await first.sendAndWait(bob, 'the same context id', { contextId });
     expect(own.state.contextId).toBe(contextId);
   });
 
@@ -142,36 +138,36 @@ describe('SendMessage', () => {
     });
     expect(await kindOf(first.send(alice, named('ring:ops', 'ring:dev')))).toBe('InvalidParameters');
     expect(await kindOf(first.send(alice, named('ring:x', 'ring:x')))).toBe('InvalidParameters');
-    expect((await first.ask(alice, named('ring:ops', 'ring:ops'))).state.ring).toBe('ring:ops');
-    expect((await first.ask(alice, 'no ring named')).state.ring).toBe('ring:dev');
+    expect((await first.sendAndWait(alice, named('ring:ops', 'ring:ops'))).state.ring).toBe('ring:ops');
+    expect((await first.sendAndWait(alice, 'no ring named')).state.ring).toBe('ring:dev');
   });
 
   it('rejects a new message to an ended task but returns the task for an exact replay', async () => {
-    const view = await first.ask(alice, 'ends');
+    const view = await first.sendAndWait(alice, 'ends');
     expect(await kindOf(first.send(alice, 'more', { taskId: view.taskId }))).toBe('TaskEnded');
-    const asked = await first.ask(alice, aMessage('ask', 'ends later'));
+    const asked = await first.sendAndWait(alice, aMessage('ask', 'ends later'));
     const reply = aMessage('the answer');
-    const ended = await first.ask(alice, reply, { taskId: asked.taskId });
-    expect(await second.ask(alice, reply, { taskId: asked.taskId })).toEqual(ended);
+    const ended = await first.sendAndWait(alice, reply, { taskId: asked.taskId });
+    expect(await second.sendAndWait(alice, reply, { taskId: asked.taskId })).toEqual(ended);
   });
 
   it('rejects a reference to a task that the caller cannot access', async () => {
-    const { taskId } = await first.ask(bob, 'seen by bob alone');
+    const { taskId } = await first.sendAndWait(bob, 'seen by bob alone');
     const refers: Message = { ...aMessage('refers'), referenceTaskIds: [taskId] };
     expect(await kindOf(first.send(alice, refers))).toBe('InvalidParameters');
-    expect((await first.ask(bob, refers)).state.status).toBe('completed');
+    expect((await first.sendAndWait(bob, refers)).state.status).toBe('completed');
   });
 });
 
 describe('The history of a task', () => {
   it('accepts 100 client messages, then rejects a new one and still returns the task for an exact replay', async () => {
-    const asked = await first.ask(alice, aMessage('ask', 'fill'));
+    const asked = await first.sendAndWait(alice, aMessage('ask', 'fill'));
     const { taskId } = asked;
     for (let n = 2; n <= BOUNDS.clientMessages; n += 1) {
-      await first.ask(alice, aMessage('ask', `fill ${n}`), { taskId });
+      await first.sendAndWait(alice, aMessage('ask', `fill ${n}`), { taskId });
     }
     expect(await kindOf(first.send(alice, aMessage('ask', 'one too many'), { taskId }))).toBe('InvalidParameters');
-    const replay = await second.ask(alice, aMessage('ask', 'fill 50'), { taskId });
+    const replay = await second.sendAndWait(alice, aMessage('ask', 'fill 50'), { taskId });
     expect(replay.state.clientMessages.count).toBe(BOUNDS.clientMessages);
     expect(await kindOf(first.send(alice, aMessage('other', 'fill 50'), { taskId }))).toBe('InvalidParameters');
   });

@@ -42,9 +42,9 @@ describe('followTask', () => {
 
   // [A2A-STREAM-3]
   it('yields every event once and in order, on the replica that runs the task and on others, also to a slow consumer', async () => {
-    const gate = new Latch();
+    const latch = new Latch();
     agent.on('many', async (ctx) => {
-      await gate.opened;
+      await latch.opened;
       for (let n = 0; n < 300; n += 1) await ctx.working(`step ${n}`);
     });
     const taskId = await first.submit(alice, 'many');
@@ -54,7 +54,7 @@ describe('followTask', () => {
       follow(first, taskId, 2),
       follow(first, taskId, 0, () => new Promise((resolve) => setTimeout(resolve, 20))),
     ]);
-    gate.open();
+    latch.open();
     const [local, remote, later, slow] = await followed;
     const last = local.at(-1)!.version;
     expect(last).toBeGreaterThan(300);
@@ -67,9 +67,9 @@ describe('followTask', () => {
 
   // F8
   it('misses no event that is appended during its first read', async () => {
-    const gate = new Latch();
+    const latch = new Latch();
     agent.on('during the read', async (ctx) => {
-      await gate.opened;
+      await latch.opened;
       await ctx.complete();
     });
     const taskId = await first.submit(alice, 'during the read');
@@ -77,7 +77,7 @@ describe('followTask', () => {
     const reader = {
       events: async (tenantId: string, id: string, after: number, limit: number) => {
         const events = await first.log.read(tenantId, id, after, limit);
-        gate.open();
+        latch.open();
         await first.until(tenantId, id, (state) => state.status === 'completed');
         return events;
       },
@@ -88,7 +88,7 @@ describe('followTask', () => {
 
   it('ends when its signal aborts while it waits', async () => {
     agent.on('asks', (ctx) => ctx.requireInput('what?'));
-    const { taskId, state } = await first.ask(alice, aMessage('asks'));
+    const { taskId, state } = await first.sendAndWait(alice, aMessage('asks'));
     const stop = new AbortController();
     const next = followTask(first, { tenantId: alice.tenantId, taskId, after: state.version }, stop.signal).next();
     setImmediate(() => stop.abort());
@@ -98,10 +98,10 @@ describe('followTask', () => {
 
 describe('TaskFollower', () => {
   it('continues when another replica appends in between, and shows what both appended', async () => {
-    const gate = new Latch();
+    const latch = new Latch();
     agent.on('between', async (ctx) => {
       await ctx.working('begun');
-      await gate.opened;
+      await latch.opened;
       await ctx.artifact({ parts: [{ text: 'result' }] });
     });
     const { taskId, follower } = await first.send(alice, 'between');
@@ -111,7 +111,7 @@ describe('TaskFollower', () => {
     // The first replica has received it, and the events of its own run come next.
     await first.until(alice.tenantId, taskId, (state) => state.clientMessages.count === 2);
     while (follower.current.clientMessages.count < 2) await new Promise(setImmediate);
-    gate.open();
+    latch.open();
     expect((await outcome).status).toBe('completed');
     const view = (await follower.view())!;
     expect(view.history.map(({ parts }) => parts[0]!.text)).toEqual(['between', 'begun', 'from the other replica']);
@@ -120,7 +120,7 @@ describe('TaskFollower', () => {
 
   it('waits on a replica that runs nothing for an outcome on another one', async () => {
     agent.on('on the other replica', (ctx) => ctx.complete('done'));
-    const view = await second.ask(alice, 'on the other replica');
+    const view = await second.sendAndWait(alice, 'on the other replica');
     expect(view.statusMessage?.parts).toEqual([{ text: 'done' }]);
     expect(view).toEqual(await first.get(alice, view.taskId));
   });
@@ -131,7 +131,7 @@ describe('TaskFollower', () => {
       await ctx.artifact({ parts: [{ text: 'result' }] });
     });
     const reads = [jest.spyOn(first.log, 'head'), jest.spyOn(first.log, 'read'), jest.spyOn(first.reader, 'view')];
-    const view = await first.ask(alice, 'local');
+    const view = await first.sendAndWait(alice, 'local');
     for (const read of reads) {
       expect(read).not.toHaveBeenCalled();
       read.mockRestore();
@@ -140,9 +140,9 @@ describe('TaskFollower', () => {
   });
 
   it('receives an end that falls between reading a task for a replay and following it', async () => {
-    const gate = new Latch();
+    const latch = new Latch();
     agent.on('replayed', async (ctx) => {
-      await gate.opened;
+      await latch.opened;
       await ctx.complete();
     });
     const { taskId, follower } = await first.send(alice, 'replayed');
@@ -155,12 +155,12 @@ describe('TaskFollower', () => {
       const { version } = loaded!.head.state;
       const later = replica.wakeups.changes(alice.tenantId, taskId).pipe(filter((change) => change.version > version));
       const ended = firstValueFrom(later);
-      gate.open();
+      latch.open();
       await ended;
       replica.log.head = head;
       return loaded;
     };
-    expect((await replica.ask(alice, 'replayed')).state.status).toBe('completed');
+    expect((await replica.sendAndWait(alice, 'replayed')).state.status).toBe('completed');
     follower.close();
     watching.unsubscribe();
   });

@@ -21,7 +21,7 @@ afterAll(() => acta?.close());
 
 describe('ReadEvents', () => {
   it('marks an event as unreadable if its stored content was altered', async () => {
-    const { taskId } = await replica.ask(alice, 'altered');
+    const { taskId } = await replica.sendAndWait(alice, 'altered');
     const read = async () => (await handler.execute(new ReadEvents(alice, taskId, { after: 0, limit: 10 }))).items;
     const before = await read();
     await acta.sql('alter table event disable trigger event_is_append_only');

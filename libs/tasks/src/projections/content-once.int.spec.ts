@@ -49,12 +49,12 @@ afterAll(() => acta?.close());
 /** Creates tasks that have the marker in every field of their messages and artifacts. Returns their ids. */
 async function createTasks(): Promise<string[]> {
   const message: Message = { messageId: 'm1', role: 'user', ...markedContent('message') };
-  const gate = new Latch();
+  const latch = new Latch();
   agent.on(marked('message'), async (ctx) => {
     if (ctx.history.length > 0) {
       await ctx.artifact({ name: marked('name'), description: marked('description'), ...markedContent('artifact') });
       await ctx.artifact({ parts: [{ text: marked('chunk') }] });
-      await gate.opened;
+      await latch.opened;
       return ctx.complete(markedContent('completion'));
     }
     await ctx.working(markedContent('status'));
@@ -64,18 +64,18 @@ async function createTasks(): Promise<string[]> {
     throw new Error(marked('error'));
   });
   agent.on(marked('replies'), (ctx) => ctx.reply(markedContent('reply')));
-  const { taskId } = await replica.ask(alice, message);
+  const { taskId } = await replica.sendAndWait(alice, message);
   const reply: Message = { messageId: 'm2', role: 'user', ...markedContent('answer') };
   const { follower } = await replica.send(alice, reply, { taskId });
   await replica.until(alice.tenantId, taskId, (state) => (state.run?.artifacts.length ?? 0) > 0);
-  gate.open();
+  latch.open();
   await follower.untilOutcome();
   const others = ['fails', 'replies'].map((text, n) => ({
     messageId: `other ${n}`,
     role: 'user' as const,
     parts: [{ text: marked(text) }],
   }));
-  const views = await Promise.all(others.map((other) => replica.ask(alice, other)));
+  const views = await Promise.all(others.map((other) => replica.sendAndWait(alice, other)));
   return [taskId, ...views.map((view) => view.taskId)];
 }
 
