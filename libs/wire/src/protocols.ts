@@ -7,7 +7,7 @@ import * as v03 from './v03/index.js';
 import * as v1 from './v1/index.js';
 
 /** One version of A2A: `codec` is its server side, `client` its client side. */
-export interface Protocol {
+interface Protocol {
   readonly codec: A2aCodec;
   readonly client: A2aClientCodec;
 }

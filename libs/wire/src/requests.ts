@@ -44,7 +44,7 @@ export interface GetTaskRequest extends TaskRequest {
   readonly historyLength?: number;
 }
 
-export interface CancelRequest extends TaskRequest {
+interface CancelRequest extends TaskRequest {
   readonly metadata?: JsonObject;
 }
 
@@ -68,12 +68,12 @@ export interface TaskPage {
   readonly pageSize: number;
 }
 
-export interface PushConfigRequest extends TaskRequest {
+interface PushConfigRequest extends TaskRequest {
   /** Absent in a v0.3 request for the only configuration of a task. */
   readonly configId?: string;
 }
 
-export interface ListPushConfigsRequest extends TaskRequest {
+interface ListPushConfigsRequest extends TaskRequest {
   /** 1 to 100. */
   readonly pageSize: number;
   readonly pageToken?: string;

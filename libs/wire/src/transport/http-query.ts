@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@app/domain';
 export type HttpQuery = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The names of the query parameters that are not strings. */
-export interface QueryTypes {
+interface QueryTypes {
   readonly integers: readonly string[];
   readonly booleans?: readonly string[];
 }

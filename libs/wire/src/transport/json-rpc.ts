@@ -13,7 +13,7 @@ export interface RpcCall {
 }
 
 /** A body that is not a valid call. `id` is null if it could not be read. */
-export interface RpcRejection {
+interface RpcRejection {
   readonly id: RpcId;
   readonly error: RequestError;
 }

@@ -3,17 +3,12 @@ export interface SseFrame {
   readonly data: string;
   /** The client resumes after it with `Last-Event-ID`. It has no line breaks. */
   readonly id?: string | number;
-  readonly event?: string;
-  /** Delay before the client reconnects, in milliseconds. */
-  readonly retry?: number;
 }
 
 /** Encodes one event. */
-export function encodeSseFrame({ id, event, data, retry }: SseFrame): string {
+export function encodeSseFrame({ id, data }: SseFrame): string {
   const lines = [
     ...(id === undefined ? [] : [`id: ${singleLine(String(id))}`]),
-    ...(event === undefined ? [] : [`event: ${singleLine(event)}`]),
-    ...(retry === undefined ? [] : [`retry: ${Math.trunc(retry)}`]),
     ...data.split(/\r\n|\r|\n/).map((line) => `data: ${line}`),
   ];
   return `${lines.join('\n')}\n\n`;

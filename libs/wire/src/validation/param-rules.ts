@@ -69,7 +69,7 @@ export const IsArrayOfStrings = (items: string): PropertyDecorator =>
   );
 
 /** A bounded, printable string. */
-export const IsId = (): PropertyDecorator => rule('isId', textProblem(idProblem));
+const IsId = (): PropertyDecorator => rule('isId', textProblem(idProblem));
 
 export const RequiredId = (): PropertyDecorator => all(Required(), IsId());
 export const OptionalId = (): PropertyDecorator => all(Optional(), IsId());

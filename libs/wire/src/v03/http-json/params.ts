@@ -36,7 +36,7 @@ export class GetTaskQuery extends TaskPath {
   @IsHistoryLength() historyLength?: number;
 }
 
-export class TaskConfigsPath {
+class TaskConfigsPath {
   @RequiredId() taskId!: string;
 }
 
