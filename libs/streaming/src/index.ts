@@ -1,8 +1,2 @@
 export { StreamingModule } from './streaming.module.js';
-export {
-  type StreamFrame,
-  type StreamOptions,
-  SubscribeToTask,
-  SubscribeToTaskHandler,
-  type TaskStream,
-} from './subscribe-to-task.query.js';
+export { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from './subscribe-to-task.query.js';

@@ -4,7 +4,7 @@ export { CancelPolicy, CancelTask } from './commands/cancel-task.command.js';
 export { ResumeTask } from './commands/resume-task.command.js';
 export { SendMessage, type SentMessage } from './commands/send-message.command.js';
 export { type Appended, newInternalCommand, TaskWriter } from './commands/task-writer.js';
-export { CatchUpSubscription, type EventSource } from './following/catch-up-subscription.js';
+export { CatchUpSubscription, type TaskEventSource } from './following/catch-up-subscription.js';
 export { followTask } from './following/follow-task.js';
 export { TaskFollower } from './following/task-follower.js';
 export type { HistoryPage, PageRequest } from './history/history-reader.js';

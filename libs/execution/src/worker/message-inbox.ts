@@ -1,5 +1,5 @@
 import type { Message, RecordedEvent } from '@app/domain';
-import { CatchUpSubscription, type EventSource } from '@app/tasks';
+import { CatchUpSubscription, type TaskEventSource } from '@app/tasks';
 
 /** What a run is notified of while its agent works. */
 export interface InboxListener {
@@ -19,7 +19,7 @@ export class MessageInbox {
   private closed = false;
 
   constructor(
-    source: EventSource,
+    source: TaskEventSource,
     { tenantId, taskId, version }: { readonly tenantId: string; readonly taskId: string; readonly version: number },
     private readonly listener: InboxListener,
   ) {

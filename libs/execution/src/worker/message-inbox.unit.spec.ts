@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type RecordedEvent, textOf } from '@app/domain';
 import type { TaskChange } from '@app/storage';
-import type { EventSource } from '@app/tasks';
+import type { TaskEventSource } from '@app/tasks';
 import { Subject } from 'rxjs';
 import { aMessage } from '../../../../test/support/tasks.js';
 import { MessageInbox } from './message-inbox.js';
@@ -20,7 +20,7 @@ const accepted = (text: string, version: number): RecordedEvent => {
   };
 };
 
-function inboxOf(events: EventSource['reader']['events']) {
+function inboxOf(events: TaskEventSource['reader']['events']) {
   const changes = new Subject<TaskChange>();
   const source = { reader: { events }, wakeups: { changes: () => changes } };
   return { changes, inbox: new MessageInbox(source, { ...TASK, version: 3 }, ignored) };

@@ -9,7 +9,7 @@ export interface ScopedTask {
   readonly agent?: string;
 }
 
-/** Tells whether the caller can access a task. With `agent`, only tasks of that agent. The list query has the same rule in SQL. */
+/** Returns whether the caller can access a task. With `agent`, only tasks of that agent. The list query has the same rule in SQL. */
 export const canAccessTask = (principal: Principal, state: TaskState, agent?: string): boolean =>
   (agent === undefined || state.agent === agent) && canSee(principal, { ...state, tenantId: principal.tenantId });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { BOUNDS, DomainError, type Message, type Principal } from '@app/domain';
+import { BOUNDS, type Message, type Principal } from '@app/domain';
 import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
 import { kindOf } from '../../../../test/support/domain-errors.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';

@@ -4,12 +4,12 @@ import type { Subscription } from 'rxjs';
 import type { TaskReader } from '../queries/task-reader.js';
 
 const PAGE_EVENTS = 200;
-/** Events in memory for a consumer that is slow. What comes after them stays in the log until the consumer is idle. */
+/** Events in memory for a slow consumer. Later events stay in the log until the consumer is idle. */
 const BUFFER_EVENTS = 256;
 const REREAD_MS = 200;
 
-/** Where the events of a task come from. */
-export interface EventSource {
+/** The log and the wake-ups that a subscription uses. */
+export interface TaskEventSource {
   readonly reader: Pick<TaskReader, 'events'>;
   readonly wakeups: Pick<TaskWakeups, 'changes'>;
 }
@@ -44,7 +44,7 @@ export class CatchUpSubscription {
   private rereadTimer: NodeJS.Timeout | null = null;
 
   constructor(
-    private readonly source: EventSource,
+    private readonly source: TaskEventSource,
     private readonly tenantId: string,
     private readonly taskId: string,
     private readonly listener: SubscriptionListener,
@@ -72,7 +72,11 @@ export class CatchUpSubscription {
 
   /** Passes all events that have arrived to a consumer that is never busy. */
   drain(apply: (events: readonly RecordedEvent[]) => void): void {
-    for (let events = this.take(); events.length > 0; events = this.take()) apply(events);
+    while (this.buffer.length > 0) {
+      const events = this.buffer;
+      this.buffer = [];
+      apply(events);
+    }
   }
 
   close(): void {

@@ -1,12 +1,12 @@
 import type { RecordedEvent } from '@app/domain';
-import { CatchUpSubscription, type EventSource } from './catch-up-subscription.js';
+import { CatchUpSubscription, type TaskEventSource } from './catch-up-subscription.js';
 
 /**
  * Yields every event of one task after `after`, once and in order, until the signal aborts. Throws when the database
  * cannot be read.
  */
 export async function* followTask(
-  source: EventSource,
+  source: TaskEventSource,
   { tenantId, taskId, after }: { readonly tenantId: string; readonly taskId: string; readonly after: number },
   signal: AbortSignal,
 ): AsyncGenerator<readonly RecordedEvent[]> {

@@ -4,7 +4,7 @@ import { filter, firstValueFrom } from 'rxjs';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
 import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
-import type { EventSource } from './catch-up-subscription.js';
+import type { TaskEventSource } from './catch-up-subscription.js';
 import { followTask } from './follow-task.js';
 
 const alice = aMember('alice');
@@ -22,7 +22,7 @@ afterAll(() => acta?.close());
 describe('followTask', () => {
   /** Follows a task until it has completed. Returns the events as often as they came. */
   async function follow(
-    source: EventSource,
+    source: TaskEventSource,
     taskId: string,
     after: number,
     afterEach: () => Promise<void> | void = () => undefined,

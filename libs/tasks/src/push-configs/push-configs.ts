@@ -5,7 +5,7 @@ import { requireHead, type ScopedTask } from '../access/task-access.js';
 import { TaskWriter } from '../commands/task-writer.js';
 import { PushPolicy } from './push-policy.js';
 
-/** A webhook configuration in a response. It has no secrets: `authentication` is the scheme alone. */
+/** A webhook configuration in a response. It has no credentials: `authentication` is only the scheme. */
 export interface PushConfigView extends WebhookTarget {
   readonly id: string;
   readonly taskId: string;
