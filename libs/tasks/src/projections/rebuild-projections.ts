@@ -91,7 +91,7 @@ export class Projections {
     }
   }
 
-  /** Writes the rows of a task; gives what was different before. Throws DamagedStream, with nothing changed. */
+  /** Rebuilds the rows of a task and returns their differences before. Throws CorruptStream, with nothing changed. */
   rebuild(task: TaskRef): Promise<RowDifference[]> {
     return this.database.transaction((executor) => this.project(task, executor));
   }
