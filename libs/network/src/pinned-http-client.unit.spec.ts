@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { HttpTarget } from '../../../test/support/clients/http-target.js';
@@ -8,7 +9,7 @@ import { TargetRules } from './target-rules.js';
 
 const LOOPBACK = { address: '127.0.0.1', family: 4 };
 const PUBLIC = { address: '203.0.114.1', family: 4 };
-const NO_ANSWER: Resolver = () => new Promise(() => undefined);
+const NO_RESPONSE: Resolver = () => new Promise(() => undefined);
 const NOT_FOUND: Resolver = () => Promise.reject(Object.assign(new Error('secret.example'), { code: 'ENOTFOUND' }));
 
 const requestWith = (more: Partial<HttpRequest> = {}): HttpRequest => ({
@@ -151,7 +152,7 @@ describe('PinnedHttpClient', () => {
     it.each(['https://2130706433/', 'https://0x7f.1/', 'https://127.0.0.1./'])(
       'rejects %s, which is a loopback address, without a lookup',
       async (url) => {
-        const client = strict(NO_ANSWER);
+        const client = strict(NO_RESPONSE);
         expect(await failureOf(client.request(url, requestWith()))).toMatchObject({
           kind: 'not-allowed',
           message: 'the URL is a loopback address (127.0.0.1), which is not allowed',
@@ -205,7 +206,7 @@ describe('PinnedHttpClient', () => {
     });
 
     it('fails when the lookup does not end in time', async () => {
-      expect(await failureOf(strict(NO_ANSWER).request('https://agent.example/', request))).toEqual(late);
+      expect(await failureOf(strict(NO_RESPONSE).request('https://agent.example/', request))).toEqual(late);
     });
 
     it('fails when the connection is not ready in time, and closes it', async () => {
@@ -228,7 +229,7 @@ describe('PinnedHttpClient', () => {
     it('stops a lookup, and a request that waits for its response', async () => {
       const stop = new AbortController();
       const request = requestWith({ signal: stop.signal });
-      const lookup = strict(NO_ANSWER).request('https://agent.example/', request);
+      const lookup = strict(NO_RESPONSE).request('https://agent.example/', request);
       const received = new Promise<void>((resolve) => {
         target.respond = () => resolve();
       });
@@ -249,6 +250,16 @@ describe('PinnedHttpClient', () => {
       await silent.untilConnections(0);
       await silent.close();
     });
+  });
+
+  it('leaves no listener on the signal after a response, a rejected request and a failed one', async () => {
+    const { signal } = new AbortController();
+    await (await permissive.request(target.urlOf(), requestWith({ signal }))).bytes(10);
+    const discarded = await permissive.request(target.urlOf(), requestWith({ signal }));
+    discarded.discard();
+    await failureOf(strict(NOT_FOUND).request('https://agent.example/', requestWith({ signal })));
+    await failureOf(permissive.request(target.urlOf(), requestWith({ signal, headers: { 'X-Token': '\n' } })));
+    while (getEventListeners(signal, 'abort').length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
   it('reports a failed connection with the code of its cause, and with no host', async () => {

@@ -136,7 +136,7 @@ describe('WebhookSender', () => {
   it('does not delay other webhooks for a target that never responds', async () => {
     const silent = await receiver(() => 'never');
     const others = await Promise.all(Array.from({ length: 9 }, () => receiver()));
-    const patient = start({ timeoutMs: 25_000, leaseMs: 60_000, slots: 4 });
+    const sender = start({ timeoutMs: 25_000, leaseMs: 60_000, slots: 4 });
     const tasks = await Promise.all(
       Array.from({ length: 30 }, (_, n) =>
         replica.sendAndWait(alice, aMessage(`task ${n}`), {
@@ -150,7 +150,7 @@ describe('WebhookSender', () => {
     expect(silent.received).toHaveLength(1);
     const stuck = await settled(tasks[0]!.taskId, ['pending'], 0);
     expect(stuck).toHaveLength(4);
-    await patient.stop();
+    await sender.stop();
     start({ timeoutMs: 1_000, slots: 4 });
     await silent.until(({ received }) => received.length >= 2);
     const [attempted] = await attemptedDeliveries(tasks[0]!.taskId, deliveries);

@@ -40,8 +40,8 @@ function decodeSend(params: JsonObject | undefined): SendRequest {
  */
 function decodeConfiguration(source: JsonObject | undefined, violations: Violations): SendConfiguration {
   if (source === undefined) return { returnImmediately: false };
-  const at = { ...camel, path: 'configuration' };
-  const read = readParams(MessageSendConfiguration, source, violations, at);
+  const options = { ...camel, path: 'configuration' };
+  const read = readParams(MessageSendConfiguration, source, violations, options);
   const push = read.pushNotificationConfig;
   return dropUndefined({
     returnImmediately: read.blocking === false,

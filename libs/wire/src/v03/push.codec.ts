@@ -6,16 +6,16 @@ import { AuthenticationScheme, PushNotificationAuthentication, PushNotificationC
 
 /** Reads a `PushNotificationConfig` (A2A v0.3 section 6.8) at `path`. */
 export function decodePushConfig(source: Json, violations: Violations, path: string): PushConfig {
-  const at = { fieldCase: 'camel', path } as const;
-  const { authentication, ...config } = readParams(PushNotificationConfig, source, violations, at);
+  const options = { fieldCase: 'camel', path } as const;
+  const { authentication, ...config } = readParams(PushNotificationConfig, source, violations, options);
   if (authentication === undefined) return { ...config };
   return { ...config, authentication: decodeAuthentication(authentication, violations, `${path}.authentication`) };
 }
 
 /** Reads the authentication. v0.3 has a list of schemes but one credential, so only a list of one scheme is unambiguous. */
 function decodeAuthentication(source: JsonObject, violations: Violations, path: string): PushConfig['authentication'] {
-  const at = { fieldCase: 'camel', path } as const;
-  const { schemes, credentials } = readParams(PushNotificationAuthentication, source, violations, at);
+  const options = { fieldCase: 'camel', path } as const;
+  const { schemes, credentials } = readParams(PushNotificationAuthentication, source, violations, options);
   if (Array.isArray(schemes) && schemes.length !== 1)
     violations.add(`${path}.schemes`, `must name exactly one scheme, not ${schemes.length}`);
   const scheme = Array.isArray(schemes) ? (schemes[0] ?? '') : '';

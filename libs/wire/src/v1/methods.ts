@@ -38,8 +38,8 @@ function decodeSend(params: JsonObject | undefined): SendRequest {
 
 function decodeConfiguration(source: JsonObject | undefined, violations: Violations): SendConfiguration {
   if (source === undefined) return { returnImmediately: false };
-  const at = { fieldCase: 'camel-or-snake', path: 'configuration' } as const;
-  const read = readParams(SendMessageConfigurationParams, source, violations, at);
+  const options = { fieldCase: 'camel-or-snake', path: 'configuration' } as const;
+  const read = readParams(SendMessageConfigurationParams, source, violations, options);
   const push = read.taskPushNotificationConfig;
   return dropUndefined({
     returnImmediately: read.returnImmediately ?? false,

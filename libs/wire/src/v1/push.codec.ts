@@ -11,8 +11,11 @@ export function decodePushConfig(source: Json, violations: Violations, path: str
     path,
   });
   if (authentication === undefined) return { ...config };
-  const at = path === '' ? 'authentication' : `${path}.authentication`;
-  const read = readParams(AuthenticationParams, authentication, violations, { fieldCase: 'camel-or-snake', path: at });
+  const authPath = path === '' ? 'authentication' : `${path}.authentication`;
+  const read = readParams(AuthenticationParams, authentication, violations, {
+    fieldCase: 'camel-or-snake',
+    path: authPath,
+  });
   return { ...config, authentication: { ...read } };
 }
 

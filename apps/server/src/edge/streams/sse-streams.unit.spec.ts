@@ -96,7 +96,7 @@ describe('SseStreams: an idle stream', () => {
     }
   });
 
-  it('tells its client to reconnect at shutdown, after which new streams are rejected', async () => {
+  it('asks its client to reconnect at shutdown, after which new streams are rejected', async () => {
     const client = new Client().read();
     const done = client.open(IDLE);
     await settled();

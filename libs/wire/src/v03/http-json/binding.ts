@@ -38,8 +38,8 @@ function decodeSend(params: JsonObject = {}): SendRequest {
  */
 function decodeConfiguration(source: JsonObject | undefined, violations: Violations): SendConfiguration {
   if (source === undefined) return { returnImmediately: false };
-  const at = { ...protoJson, path: 'configuration' };
-  const read = readParams(SendMessageConfigurationBody, source, violations, at);
+  const options = { ...protoJson, path: 'configuration' };
+  const read = readParams(SendMessageConfigurationBody, source, violations, options);
   const push = read.pushNotification;
   return dropUndefined({
     returnImmediately: read.blocking !== true,
@@ -55,8 +55,8 @@ function decodeCreateConfig(params: JsonObject = {}): PushConfig & TaskRequest {
   const [source, path] = config === undefined ? [params, ''] : [config, 'config'];
   const { pushNotificationConfig } = readParams(TaskConfigBody, source, violations, { ...protoJson, path });
   violations.throwIfAny();
-  const at = path === '' ? 'pushNotificationConfig' : `${path}.pushNotificationConfig`;
-  const decoded = decodePushConfig(pushNotificationConfig, violations, at);
+  const configPath = path === '' ? 'pushNotificationConfig' : `${path}.pushNotificationConfig`;
+  const decoded = decodePushConfig(pushNotificationConfig, violations, configPath);
   violations.throwIfAny();
   return { ...(configId === undefined ? {} : { id: configId }), ...decoded, taskId };
 }
