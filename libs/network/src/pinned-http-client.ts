@@ -47,13 +47,17 @@ export class PinnedHttpClient {
   async request(url: string, request: HttpRequest): Promise<HttpResponse> {
     const { method, headers, body, responseTimeoutMs, idleTimeoutMs, signal } = request;
     const target = new URL(url);
-    const deadline = new AbortController();
+    // Not `AbortSignal.any`: a socket keeps its listener, and Node 20 never frees a combined signal that has one.
+    const stop = new AbortController();
+    const onAbort = () => stop.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    const detach = () => signal.removeEventListener('abort', onAbort);
     const timer = setTimeout(() => {
-      deadline.abort(new HttpFailure('unreachable', `no response within ${responseTimeoutMs / 1000} s`));
+      stop.abort(new HttpFailure('unreachable', `no response within ${responseTimeoutMs / 1000} s`));
     }, responseTimeoutMs);
-    const stop = AbortSignal.any([signal, deadline.signal]);
     try {
-      const addresses = await this.addressesOf(target, stop);
+      const addresses = await this.addressesOf(target, stop.signal);
       // Every process imports this library, undici takes 0.1 s to load, and most commands send nothing.
       const { Client } = await import('undici');
       const client = new Client(target.origin, {
@@ -63,23 +67,22 @@ export class PinnedHttpClient {
         // A signal of the request takes effect in undici only after the connection is ready; this one also before.
         connect: {
           lookup: pinnedLookup(addresses),
-          signal: stop,
+          signal: stop.signal,
           timeout: 0,
           keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
         },
       });
       const path = `${target.pathname}${target.search}`;
-      const response = new HttpResponse(
-        await client.request({ method, path, headers, body: body ?? null, signal: stop }),
-        idleTimeoutMs,
-        stop,
-      );
+      const data = await client.request({ method, path, headers, body: body ?? null, signal: stop.signal });
+      data.body.once('close', detach);
+      const response = new HttpResponse(data, idleTimeoutMs, stop.signal);
       const { status } = response;
       if (status < 300 || status >= 400) return response;
       response.close();
       throw new HttpFailure('not-allowed', `the target responded with status ${status}; redirects are not followed`);
     } catch (error) {
-      throw httpFailureOf(error, stop);
+      detach();
+      throw httpFailureOf(error, stop.signal);
     } finally {
       clearTimeout(timer);
     }
