@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Json, JsonObject } from '@app/domain';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { rawRequest } from '../../support/clients/raw-http.js';
-import { http, type HttpAnswer, type WireTask } from '../../support/clients/rpc.js';
+import { http, type HttpResponse, type WireTask } from '../../support/clients/rpc.js';
 import { SseReader } from '../../support/clients/sse-reader.js';
 import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
 
@@ -29,7 +29,7 @@ function ask(version: Version, verb: string, path: string, { body, headers, toke
   });
 }
 
-const parsed = <T = JsonObject>({ text }: HttpAnswer) => JSON.parse(text) as T;
+const parsed = <T = JsonObject>({ text }: HttpResponse) => JSON.parse(text) as T;
 
 const said = (version: Version, text: string, configuration?: JsonObject): JsonObject => ({
   message: {
@@ -51,7 +51,7 @@ const start = (version: Version, text: string): Promise<WireTask> =>
   send(version, text, version === '1.0' ? { returnImmediately: true } : {});
 
 /** The error in the shape of the version: its code there, and the reason in its ErrorInfo. */
-function refusal(version: Version, answer: HttpAnswer) {
+function refusal(version: Version, answer: HttpResponse) {
   if (version === '1.0') {
     const { error } = parsed<{ error: { code: number; status: string; message: string; details: JsonObject[] } }>(
       answer,
@@ -124,7 +124,7 @@ describe.each(VERSIONS)('HTTP+JSON of version %s', (version) => {
     const { id } = await send(version, 'chunks 2');
     const url = `${server.url}/a2a/v1/tasks/${id}:subscribe`;
     const reader = await SseReader.open(url, TOKEN, { 'A2A-Version': version, 'Last-Event-ID': '2' });
-    const events = await reader.rest();
+    const events = await reader.remaining();
     expect(events.map((event) => Number(event.id))[0]).toBe(2);
     expect(JSON.parse(events.at(-1)!.data)).toMatchObject({
       statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } },

@@ -102,7 +102,7 @@ describe('every answer of v1.0 is what its schema says', () => {
   it.each([...TEXTS, 'reply to me'])('in every frame of a stream about "%s"', async (text) => {
     const body = { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: sendParams(text) };
     const reader = await SseReader.open(`${server.url}/a2a`, TOKEN, { 'A2A-Version': '1.0' }, body);
-    const frames = (await reader.rest()).map(({ data }) => JSON.parse(data) as { result: Json });
+    const frames = (await reader.remaining()).map(({ data }) => JSON.parse(data) as { result: Json });
     expect(frames.length).toBeGreaterThan(0);
     for (const { result } of frames) expectV1('StreamResponse', result);
   });
@@ -190,7 +190,7 @@ describe('every answer of v0.3 is what its schema says', () => {
   it.each([...TEXTS, 'reply to me'])('in every frame of a stream about "%s"', async (text) => {
     const body = { jsonrpc: '2.0', id: 1, method: 'message/stream', params: message(text) };
     const reader = await SseReader.open(`${server.url}/a2a`, TOKEN, { 'A2A-Version': '0.3' }, body);
-    const frames = (await reader.rest()).map(({ data }) => JSON.parse(data) as Json);
+    const frames = (await reader.remaining()).map(({ data }) => JSON.parse(data) as Json);
     expect(frames.length).toBeGreaterThan(0);
     for (const frame of frames) expectV03('SendStreamingMessageSuccessResponse', frame);
   });

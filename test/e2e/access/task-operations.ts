@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@app/domain';
-import { call, http, type HttpAnswer } from '../../support/clients/rpc.js';
+import { call, http, type HttpResponse } from '../../support/clients/rpc.js';
 
 /** Who asks about a task, and where: `url` is the server's, or that of one of its agents. */
 export interface Asker {
@@ -9,7 +9,7 @@ export interface Asker {
 }
 
 /** Asks about the task `id`, which is said to be in `contextId`. */
-export type Ask = (asker: Asker, id: string, contextId: string) => Promise<HttpAnswer>;
+export type Ask = (asker: Asker, id: string, contextId: string) => Promise<HttpResponse>;
 type Version = '1.0' | '0.3';
 
 const HOOK = { id: 'x', url: 'https://example.com/hook' };
@@ -97,7 +97,7 @@ export const ASKED_OF_A_TASK: [name: string, ask: Ask][] = [
 ];
 
 /** An answer as it is but for the task's id and what differs in any two answers. */
-export async function masked(answer: Promise<HttpAnswer>, id: string) {
+export async function masked(answer: Promise<HttpResponse>, id: string) {
   const { status, headers, text } = await answer;
   const kept = [...headers].filter(([name]) => name !== 'date');
   return { status, headers: kept, text: text.replaceAll(id, '<id>') };

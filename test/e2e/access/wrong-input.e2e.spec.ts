@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseView } from '../../support/database/database-view.js';
-import { http, type HttpAnswer, V1Caller } from '../../support/clients/rpc.js';
+import { http, type HttpResponse, V1Caller } from '../../support/clients/rpc.js';
 import { rawRequest } from '../../support/clients/raw-http.js';
 import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
 
@@ -19,17 +19,17 @@ afterAll(async () => {
   await server?.stop();
 });
 beforeEach(async () => {
-  logged = server.process.logs.length;
+  logged = server.process.output.length;
   before = await database.rowCounts();
 });
 afterEach(async () => {
   expect(await database.rowCounts()).toEqual(before);
-  expect(server.process.logs.slice(logged)).not.toMatch(/"level":"(error|fatal)"/);
+  expect(server.process.output.slice(logged)).not.toMatch(/"level":"(error|fatal)"/);
 });
 
 const BODY_LIMIT = 1_500_000;
 
-function post(body: string | Uint8Array, headers: Record<string, string> = {}, path = '/a2a'): Promise<HttpAnswer> {
+function post(body: string | Uint8Array, headers: Record<string, string> = {}, path = '/a2a'): Promise<HttpResponse> {
   return http('POST', `${server.url}${path}`, TOKEN, { body, headers: { 'A2A-Version': '1.0', ...headers } });
 }
 

@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DatabaseView } from '../../support/database/database-view.js';
 import { eventually, V1Caller } from '../../support/clients/rpc.js';
+import { EXTENDED } from '../../support/extended.js';
 import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
 
-const example = (path: string) => fileURLToPath(new URL(`../../examples/${path}`, import.meta.url));
+const example = (path: string) => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
 const WORKERS = [
   { name: 'worker-python', needs: 'python3', command: ['python3', example('worker-python/worker.py')] },
   { name: 'worker-bash', needs: 'jq', command: ['bash', example('worker-bash/worker.sh')] },
@@ -67,7 +68,7 @@ function start([program, ...args]: readonly string[]): {
   return { child, gone, said: () => output.join('') };
 }
 
-describe.each(WORKERS)('examples/$name', ({ needs, command }) => {
+describe.each(WORKERS)('examples/$name', ({ name, needs, command }) => {
   const there = isThere(needs);
   const why = there ? '' : ` (skipped: there is no ${needs} here)`;
   let worker: ReturnType<typeof start>;
@@ -92,6 +93,9 @@ describe.each(WORKERS)('examples/$name', ({ needs, command }) => {
     },
     PATIENCE_MS,
   );
+
+  // The two workers implement the same calls, so `npm test` runs the remaining cases with one of them.
+  if (name === 'worker-bash' && !EXTENDED) return;
 
   test(
     `asks, and goes on with the answer${why}`,
@@ -172,7 +176,7 @@ describe.each(WORKERS)('examples/$name', ({ needs, command }) => {
         ({ status }) => status.state === 'TASK_STATE_COMPLETED',
       );
       expect(done.artifacts?.[0]?.parts).toEqual([{ text: 'ALPHA BETA GAMMA DELTA ' }]);
-      expect(worker.said()).toMatch(/is over: /);
+      expect(worker.said()).toMatch(/has ended: /);
     },
     PATIENCE_MS,
   );

@@ -91,7 +91,7 @@ describe.each(['demo', 'plain'] as const)('/agents/%s/…', (agent) => {
         params: sendParams('hello'),
       },
     );
-    expect((await stream.rest()).map(({ data }) => data).join('\n')).toContain(answer);
+    expect((await stream.remaining()).map(({ data }) => data).join('\n')).toContain(answer);
   });
 
   it('lists its own tasks, and the root lists all', async () => {

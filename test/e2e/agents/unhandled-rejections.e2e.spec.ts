@@ -30,7 +30,7 @@ it('outlives a promise that an agent forgot, and loses no other run', async () =
   expect((await careless.send('go')).status.state).toBe('TASK_STATE_COMPLETED');
   expect((await careless.send('again')).status.state).toBe('TASK_STATE_COMPLETED');
   expect((await caller.get(other.id)).status.state).toMatch(/WORKING|COMPLETED/);
-  expect(server.process.logs).toContain('nobody looks');
+  expect(server.process.output).toContain('nobody looks');
 });
 
 it('shows executions that ended in a bare reply to the native API alone', async () => {

@@ -115,7 +115,7 @@ it(
     // Departures from right requests that are never right, or never wrong, would prove little.
     expect(seen.accepted).toBeGreaterThan(REQUESTS / 20);
     expect(seen.refused).toBeGreaterThan(REQUESTS / 4);
-    expect(server.process.logs).not.toMatch(/"level":"(error|fatal)"/);
+    expect(server.process.output).not.toMatch(/"level":"(error|fatal)"/);
     expect((await new V1Caller(server.url, token).send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
   },
   60_000 + REQUESTS * 60,

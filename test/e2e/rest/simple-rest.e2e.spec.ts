@@ -113,7 +113,7 @@ describe('the stream', () => {
   it('gives the whole task on each change, and closes at the end', async () => {
     const { id } = await create('one two three sleep 300ms chunks 3');
     const stream = await SseReader.open(`${server.url}/a2a/tasks/${id}/stream`, TOKEN);
-    const events = await stream.rest();
+    const events = await stream.remaining();
     const snapshots = events.map(({ data }) => JSON.parse(data) as RestTask);
     expect(snapshots.length).toBeGreaterThan(1);
     expect(new Set(snapshots.map((task) => task.id))).toEqual(new Set([id]));
@@ -128,7 +128,7 @@ describe('the stream', () => {
     const { id } = await create('hello');
     const done = await untilStatus(id, 'completed');
     const stream = await SseReader.open(`${server.url}/a2a/tasks/${id}/stream`, TOKEN);
-    expect((await stream.rest()).map(({ data }) => JSON.parse(data) as RestTask)).toEqual([done]);
+    expect((await stream.remaining()).map(({ data }) => JSON.parse(data) as RestTask)).toEqual([done]);
   });
 
   it('serves the others when one client goes away', async () => {
@@ -137,7 +137,7 @@ describe('the stream', () => {
     const [leaving, staying] = await Promise.all([SseReader.open(url, TOKEN), SseReader.open(url, TOKEN)]);
     await leaving.next();
     leaving.close();
-    expect(JSON.parse((await staying.rest()).at(-1)!.data)).toMatchObject({ status: 'completed' });
+    expect(JSON.parse((await staying.remaining()).at(-1)!.data)).toMatchObject({ status: 'completed' });
   });
 });
 

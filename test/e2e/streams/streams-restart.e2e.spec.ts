@@ -41,12 +41,12 @@ it('resumes after the server was killed in the middle, there and on the other re
   const watching = await subscribe(serving, id);
   const before = await watching.until((frame) => (countOf(frame) ?? 0) >= 50);
   serving.process.kill('SIGKILL');
-  await watching.rest().catch(() => []);
+  await watching.remaining().catch(() => []);
   const last = before.at(-1)!;
 
   const restarted = await start({ ACTA_WORKER_CONCURRENCY: '0' });
   const resumed = await Promise.all([subscribe(restarted, id, last.id), subscribe(other, id, last.id)]);
-  for (const frames of await Promise.all(resumed.map((stream) => stream.rest()))) {
+  for (const frames of await Promise.all(resumed.map((stream) => stream.remaining()))) {
     const [snapshot, ...rest] = frames;
     expect(snapshot).toMatchObject({ id: last.id, result: { task: { id } } });
     expect(countOf(snapshot!)).toBe(countOf(last));
@@ -56,7 +56,7 @@ it('resumes after the server was killed in the middle, there and on the other re
     expect(stateOf(rest.at(-1)!)).toBe('TASK_STATE_COMPLETED');
   }
   // And once more when all is over.
-  const afterwards = await (await subscribe(other, id, last.id)).rest();
+  const afterwards = await (await subscribe(other, id, last.id)).remaining();
   expect(counts(afterwards)).toEqual(counting(countOf(last)!, 300));
 }, 90_000);
 
@@ -68,11 +68,11 @@ it('resumes a task whose own run died with the server, and tells of its next att
   const watching = await subscribe(serving, id);
   const before = await watching.until((frame) => (countOf(frame) ?? 0) >= 20);
   serving.process.kill('SIGKILL');
-  await watching.rest().catch(() => []);
+  await watching.remaining().catch(() => []);
   const last = before.at(-1)!;
 
   const restarted = await start(env);
-  const [snapshot, ...rest] = await (await subscribe(restarted, id, last.id)).rest();
+  const [snapshot, ...rest] = await (await subscribe(restarted, id, last.id)).remaining();
   expect(countOf(snapshot!)).toBe(countOf(last));
   const ids = rest.map((frame) => frame.id);
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));

@@ -56,7 +56,7 @@ async function refusal(method: string, params: object, headers: Record<string, s
 describe('SendStreamingMessage', () => {
   // [A2A-STREAM-1], [A2A-STREAM-3]
   it('starts with the task, then tells every change in order, and ends with the task', async () => {
-    const frames = await (await stream('count 5')).rest();
+    const frames = await (await stream('count 5')).remaining();
     expect(Object.keys(frames[0]!.result)).toEqual(['task']);
     expect(counts(frames)).toEqual([1, 2, 3, 4, 5]);
     expect(frames.at(-2)!.result.artifactUpdate!.artifact.parts).toEqual([{ text: 'counted to 5' }]);
@@ -69,7 +69,7 @@ describe('SendStreamingMessage', () => {
 
   // [A2A-STREAM-2]
   it('gives a bare reply as one message, and nothing else', async () => {
-    const frames = await (await stream('reply')).rest();
+    const frames = await (await stream('reply')).remaining();
     expect(frames).toHaveLength(1);
     expect(frames[0]!.result).toEqual({
       message: expect.objectContaining({ role: 'ROLE_AGENT', parts: [{ text: 'counted nothing' }] }),
@@ -78,10 +78,10 @@ describe('SendStreamingMessage', () => {
 
   // [A2A-STREAM-5]
   it('closes when the agent asks for something, and the answer goes on in a stream of its own', async () => {
-    const asked = await (await stream('count 2 ask')).rest();
+    const asked = await (await stream('count 2 ask')).remaining();
     expect(stateOf(asked.at(-1)!)).toBe('TASK_STATE_INPUT_REQUIRED');
     const { id } = asked[0]!.result.task!;
-    const answered = await (await stream('count 3', { taskId: id })).rest();
+    const answered = await (await stream('count 3', { taskId: id })).remaining();
     expect(answered[0]!.result.task).toMatchObject({ id });
     expect(stateOf(answered.at(-1)!)).toBe('TASK_STATE_COMPLETED');
     expect(counts(answered)).toEqual([1, 2, 3]);
@@ -93,19 +93,19 @@ describe('SendStreamingMessage', () => {
     const first = await open('SendStreamingMessage', params);
     const { id } = (await first.next())!.result.task!;
     const again = await open('SendStreamingMessage', params);
-    const [rest, replayed] = await Promise.all([first.rest(), again.rest()]);
+    const [rest, replayed] = await Promise.all([first.remaining(), again.remaining()]);
     expect(replayed[0]!.result.task).toMatchObject({ id });
     expect(stateOf(replayed.at(-1)!)).toBe('TASK_STATE_COMPLETED');
     expect(replayed.at(-1)).toEqual(rest.at(-1));
-    const ended = await (await open('SendStreamingMessage', params)).rest();
+    const ended = await (await open('SendStreamingMessage', params)).remaining();
     expect(ended.map(({ result }) => result)).toEqual([{ task: await caller.get(id) }]);
     expect((await database.eventTypes(id)).filter((type) => type === 'RunStarted')).toHaveLength(1);
   });
 
   it('of a bare reply that was given before gives that reply again', async () => {
     const params = sendParams('reply');
-    const first = await (await open('SendStreamingMessage', params)).rest();
-    expect(await (await open('SendStreamingMessage', params)).rest()).toEqual(first);
+    const first = await (await open('SendStreamingMessage', params)).remaining();
+    expect(await (await open('SendStreamingMessage', params)).remaining()).toEqual(first);
   });
 
   it('refuses what a send refuses, as an ordinary answer', async () => {
@@ -122,7 +122,7 @@ describe('SubscribeToTask', () => {
       const { id } = await caller.start('count 60 every 3');
       const races = counting(0, 14).map(async (at) => {
         await new Promise((resolve) => setTimeout(resolve, at * 11));
-        const frames = await (await subscribe(id)).rest();
+        const frames = await (await subscribe(id)).remaining();
         const [snapshot, ...events] = frames;
         expect(Object.keys(snapshot!.result)).toEqual(['task']);
         // From the first working status on each event is one frame, so ids are adjacent, and so are the numbers said.
@@ -140,7 +140,7 @@ describe('SubscribeToTask', () => {
     const asked = await watching.until((frame) => stateOf(frame) === 'TASK_STATE_INPUT_REQUIRED');
     expect(counts(asked).at(-1)).toBe(3);
     await caller.send('count 2', { message: { taskId: id } });
-    const rest = await watching.rest();
+    const rest = await watching.remaining();
     expect(counts(rest)).toEqual([1, 2]);
     expect(stateOf(rest.at(-1)!)).toBe('TASK_STATE_COMPLETED');
   });
@@ -150,7 +150,7 @@ describe('SubscribeToTask', () => {
     const watching = await subscribe(id);
     expect(stateOf((await watching.next())!)).toBe('TASK_STATE_INPUT_REQUIRED');
     await caller.cancel(id);
-    expect(stateOf((await watching.rest()).at(-1)!)).toBe('TASK_STATE_CANCELED');
+    expect(stateOf((await watching.remaining()).at(-1)!)).toBe('TASK_STATE_CANCELED');
   });
 
   // F10, [A2A-SUB-3]
@@ -162,11 +162,11 @@ describe('SubscribeToTask', () => {
 
   // F10
   it('of an ended task gives the rest after a last id from before its end, and is refused from its end on', async () => {
-    const whole = await (await stream('count 5')).rest();
+    const whole = await (await stream('count 5')).remaining();
     const { id } = whole[0]!.result.task!;
     const end = whole.at(-1)!.id;
     for (const from of [3, 5, end - 1]) {
-      const [snapshot, ...rest] = await (await subscribe(id, from)).rest();
+      const [snapshot, ...rest] = await (await subscribe(id, from)).remaining();
       expect(snapshot).toMatchObject({ id: from, result: { task: { id, status: { state: 'TASK_STATE_WORKING' } } } });
       expect(rest).toEqual(whole.slice(1).filter((frame) => frame.id > from));
     }
@@ -191,7 +191,7 @@ describe('SubscribeToTask', () => {
     const watching = await subscribe(id);
     const seen = await watching.until((frame) => countOf(frame) === 10);
     watching.close();
-    const [snapshot, ...rest] = await (await subscribe(id, seen.at(-1)!.id)).rest();
+    const [snapshot, ...rest] = await (await subscribe(id, seen.at(-1)!.id)).remaining();
     expect(countOf(snapshot!)).toBe(10);
     expect(counts(rest)).toEqual(counting(11, 40));
   });
@@ -204,7 +204,7 @@ describe('a stream of v0.3', () => {
 
   // [A2A-03-3]
   it('says in its last status that it is final, and in no other', async () => {
-    const frames = await (await openV03('message/stream', send('count 3'))).rest();
+    const frames = await (await openV03('message/stream', send('count 3'))).remaining();
     expect(frames[0]!.result).toMatchObject({ kind: 'task', status: { state: expect.any(String) } });
     const statuses = frames.filter(({ result }) => result.kind === 'status-update');
     expect(statuses.map(({ result }) => result.final)).toEqual([...statuses.slice(1).map(() => false), true]);
@@ -216,16 +216,16 @@ describe('a stream of v0.3', () => {
     const sent = await openV03('message/stream', send('count 30 every 10 ask'));
     const { id } = (await sent.next())!.result as { id: string };
     const watching = await openV03('tasks/resubscribe', { id });
-    for (const frames of await Promise.all([sent.rest(), watching.rest()])) {
+    for (const frames of await Promise.all([sent.remaining(), watching.remaining()])) {
       expect(frames.at(-1)!.result).toMatchObject({ status: { state: 'input-required' }, final: true });
     }
   });
 
   it('refuses an ended task, and resumes one that ended after the last id', async () => {
-    const frames = await (await openV03('message/stream', send('count 3'))).rest();
+    const frames = await (await openV03('message/stream', send('count 3'))).remaining();
     const { id } = frames[0]!.result as unknown as { id: string };
     expect(await refusal('tasks/resubscribe', { id }, {}, '0.3')).toMatchObject({ code: expect.any(Number) });
-    const [, ...rest] = await (await openV03('tasks/resubscribe', { id }, 4)).rest();
+    const [, ...rest] = await (await openV03('tasks/resubscribe', { id }, 4)).remaining();
     expect(rest).toEqual(frames.filter((frame) => frame.id > 4));
   });
 });
@@ -242,7 +242,7 @@ describe('an open stream', () => {
     const watching = await TaskStream.open(server.url, token, 'SubscribeToTask', { id });
     expect((await watching.next())!.result.task).toMatchObject({ id });
     await withdraw(token);
-    const frames = await watching.rest();
+    const frames = await watching.remaining();
     expect(stateOf(frames.at(-1)!)).toBe('TASK_STATE_WORKING');
     expect((await call(server.url, token, '1.0', 'GetTask', { id })).status).toBe(401);
   });
@@ -253,6 +253,6 @@ describe('an open stream', () => {
     const [leaving, staying] = await Promise.all([subscribe(id), subscribe(id)]);
     await leaving.next();
     leaving.close();
-    expect(counts(await staying.rest()).at(-1)).toBe(30);
+    expect(counts(await staying.remaining()).at(-1)).toBe(30);
   });
 });
