@@ -72,7 +72,7 @@ describe('WebhookSender', () => {
   // [A2A-PUSH-3]
   // F32
   it('sends each event once and in order to a target that accepts the third attempt', async () => {
-    const hook = await receiver((_push, nth) => (nth <= 2 ? 500 : 200));
+    const hook = await receiver((_delivery, nth) => (nth <= 2 ? 500 : 200));
     start();
     const { taskId } = await replica.sendAndWait(alice, aMessage('one two three'), {
       ...V1,
@@ -117,7 +117,7 @@ describe('WebhookSender', () => {
 
   it('marks a delivery as dead after the last attempt, continues with the next one, and sends the dead one on request', async () => {
     let down = true;
-    const hook = await receiver((push) => (down && stateIn(push) === 'TASK_STATE_WORKING' ? 503 : 200));
+    const hook = await receiver((delivery) => (down && stateIn(delivery) === 'TASK_STATE_WORKING' ? 503 : 200));
     start({ maxAttempts: 2 });
     const { taskId } = await replica.sendAndWait(alice, aMessage('one'), { ...V1, push: { url: hook.urlOf() } });
     const found = await settled(taskId, ['dead', 'delivered']);
@@ -158,7 +158,7 @@ describe('WebhookSender', () => {
   });
 
   it('keeps the order across a restart', async () => {
-    const hook = await receiver((_push, nth): WebhookResponse => (nth === 3 ? 'never' : 200));
+    const hook = await receiver((_delivery, nth): WebhookResponse => (nth === 3 ? 'never' : 200));
     const first = start();
     const words = Array.from({ length: 8 }, (_, n) => `w${n}`);
     const { taskId } = await replica.sendAndWait(alice, aMessage(words.join(' ')), {
