@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
-import { type Config, readConfig } from '@app/config';
+import { readConfig } from '@app/config';
 import { runProcess } from '@app/process';
 import { type RunningServer, startServer } from './server.js';
 
@@ -8,15 +8,16 @@ import { type RunningServer, startServer } from './server.js';
 // same speed. A limit of 50 % spends a fifth of the CPU time on collection.
 setFlagsFromString('--heap-growing-percent=100');
 
-await runProcess('server', async () => {
-  const config = readConfig();
-  const server = await startServer(config);
-  const { url, tokenFile } = server;
-  console.log(process.argv.includes('--json') ? JSON.stringify({ url, tokenFile }) : startupText(server, config.auth));
-  return server;
-});
+await runProcess(
+  'server',
+  () => startServer(readConfig()),
+  (server) => {
+    const { url, tokenFile } = server;
+    return process.argv.includes('--json') ? JSON.stringify({ url, tokenFile }) : startupText(server);
+  },
+);
 
-function startupText({ url, tokenFile }: RunningServer, auth: Config['auth']): string {
+function startupText({ url, tokenFile, needsToken }: RunningServer): string {
   const body = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
@@ -24,7 +25,7 @@ function startupText({ url, tokenFile }: RunningServer, auth: Config['auth']): s
     params: { message: { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } },
   });
   const token = tokenFile === null ? '$ACTA_TOKEN' : `$(cat '${tokenFile}')`;
-  const credential = auth === 'none' ? '' : ` -H "Authorization: Bearer ${token}"`;
+  const credential = needsToken ? ` -H "Authorization: Bearer ${token}"` : '';
   return [
     `Acta listens on ${url}`,
     ...(tokenFile === null ? [] : [`The bearer token is in ${tokenFile}`]),

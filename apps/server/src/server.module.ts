@@ -26,7 +26,7 @@ import { HealthController } from './monitoring/health.controller.js';
 import { RestTasks } from './rest/rest-tasks.js';
 import { RestTasksController } from './rest/rest-tasks.controller.js';
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly config: Config;
   readonly storage: Storage;
   readonly agents: Agents;
@@ -51,7 +51,7 @@ export class ServerModule {
           admission: { queuedPerTenant: config.tenantMaxQueued },
           push: new PushPolicy(config.capabilities.has('pushNotifications'), config.pushAllowPrivate),
         }),
-        StreamingModule.with(),
+        StreamingModule,
         WebhooksModule.with({ codecFor, timeoutMs: config.pushTimeoutMs }),
         ExecutionModule.with({
           agents,

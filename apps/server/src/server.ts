@@ -19,6 +19,8 @@ export interface RunningServer {
   readonly url: string;
   /** The path of the generated bearer token. Null if the token is configured, or if the server needs none. */
   readonly tokenFile: string | null;
+  /** False if requests need no credential. */
+  readonly needsToken: boolean;
   close(): Promise<void>;
 }
 
@@ -50,7 +52,8 @@ export async function startServer(config: Config): Promise<RunningServer> {
       await app.close();
       await storage.close();
     };
-    return { url, tokenFile: config.token === null && config.auth === 'required' ? directory.tokenFile : null, close };
+    const needsToken = config.auth === 'required';
+    return { url, tokenFile: needsToken && config.token === null ? directory.tokenFile : null, needsToken, close };
   } catch (error) {
     await storage.close();
     throw error;

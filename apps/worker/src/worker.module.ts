@@ -6,7 +6,7 @@ import { type Storage, StorageModule } from '@app/storage';
 import { CancelPolicy, TasksModule } from '@app/tasks';
 import { type DynamicModule, Module } from '@nestjs/common';
 
-export interface WorkerModuleOptions {
+interface WorkerModuleOptions {
   readonly config: Config;
   readonly storage: Storage;
   readonly agents: Agents;

@@ -7,7 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { WorkerModule } from './worker.module.js';
 
 /** A process that runs agents for the tasks in the queue. */
-export interface RunningWorker {
+interface RunningWorker {
   /** The worker id in the events of the runs that it claims. */
   readonly id: string;
   readonly agents: readonly string[];

@@ -1,10 +1,15 @@
 import { Logger } from '@nestjs/common';
 
 /**
- * Runs a process until SIGTERM or SIGINT. Then it closes what `start` returned and exits with code 0. If `start` or `close`
- * throws, it prints one sentence on stderr and exits with code 1. `context` names the process in log lines.
+ * Starts a process, prints its startup text on stdout, and runs until SIGTERM or SIGINT. Then it closes the process and
+ * exits with code 0. If `start` or `close` throws, it prints one sentence on stderr and exits with code 1. `context` names
+ * the process in log lines.
  */
-export async function runProcess(context: string, start: () => Promise<{ close(): Promise<void> }>): Promise<void> {
+export async function runProcess<T extends { close(): Promise<void> }>(
+  context: string,
+  start: () => Promise<T>,
+  startupText: (running: T) => string,
+): Promise<void> {
   logUnhandledRejections(context);
   try {
     const running = await start();
@@ -16,6 +21,8 @@ export async function runProcess(context: string, start: () => Promise<{ close()
         running.close().then(() => process.exit(0), exitWithError);
       });
     }
+    // After the signals are handled: a supervisor may stop the process as soon as it has read the text.
+    console.log(startupText(running));
   } catch (error) {
     exitWithError(error);
   }

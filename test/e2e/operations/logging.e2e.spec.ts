@@ -61,9 +61,9 @@ describe('The log', () => {
   });
 
   it.each([
-    ['info', false],
-    ['debug', true],
-  ])('of a worker at the level %s contains lines of the level debug: %s', async (level, expected) => {
+    ['info', 'contains no line', false],
+    ['debug', 'contains lines', true],
+  ])('of a worker at the level %s %s of the level debug', async (level, _title, expected) => {
     const worker = await startWorker(database.url, { LOG_LEVEL: level });
     expect(await worker.stop()).toEqual({ code: 0, signal: null });
     expect(linesOf(worker).some((line) => line['level'] === 'debug')).toBe(expected);

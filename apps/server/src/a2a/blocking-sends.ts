@@ -5,7 +5,7 @@ import { CredentialRecheck } from '../edge/streams/credential-recheck.js';
 import { ResponseLimit } from '../edge/streams/response-limit.js';
 
 /** The request of a blocking send. */
-export interface BlockingCaller {
+interface BlockingCaller {
   readonly principal: Principal;
   readonly authorization: string | undefined;
   /** Aborts when the client disconnects. */

@@ -47,7 +47,7 @@ export class Metrics {
     });
     const queue = new Gauge({
       name: 'acta_runs',
-      help: 'Runs of all tenants that wait for a worker or are held by one',
+      help: 'Runs of all tenants that wait for a worker or that a worker has claimed',
       labelNames: ['agent', 'state'],
       registers,
       async collect() {
@@ -73,7 +73,7 @@ export class Metrics {
   }
 }
 
-/** Registers a counter whose values are kept elsewhere. */
+/** Registers a counter that reads its values whenever the metrics are collected. */
 function registerCounter(options: {
   readonly name: string;
   readonly help: string;

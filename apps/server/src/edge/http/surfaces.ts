@@ -12,7 +12,7 @@ const SURFACES = [
 ] as const satisfies readonly (readonly [string, RegExp])[];
 
 /** A group of paths with one error format. `other` are the paths that no controller serves. */
-export type Surface = (typeof SURFACES)[number][0] | 'other';
+type Surface = (typeof SURFACES)[number][0] | 'other';
 
 type WithUrl = Pick<EdgeRequest, 'url'>;
 

@@ -14,7 +14,7 @@ export interface VisibleTask {
 }
 
 /** A stream, a blocking send or a waiting claim. */
-export interface LongLivedResponse {
+interface LongLivedResponse {
   /** The `Authorization` header of the request. */
   readonly authorization: string | undefined;
   /** Absent for a response that shows no task. */

@@ -1,6 +1,6 @@
 import { DomainError, type Principal } from '@app/domain';
 
-export interface ResponseLimitOptions {
+interface ResponseLimitOptions {
   /** What is counted, as a plural noun for error messages. */
   readonly what: string;
   readonly perCaller: number;
