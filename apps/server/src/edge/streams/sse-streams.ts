@@ -81,7 +81,7 @@ export class SseStreams implements OnModuleDestroy {
 
   private sendHeartbeats(): void {
     // A client that does not read has data waiting, so its connection is not idle.
-    for (const { raw } of this.open) if (!raw.writableNeedDrain) raw.write(encodeSseComment('awake'));
+    for (const { raw } of this.open) if (!raw.writableNeedDrain) raw.write(encodeSseComment('keep-alive'));
   }
 }
 

@@ -71,7 +71,7 @@ describe('SseStreams: an idle stream', () => {
       jest.advanceTimersByTime(15_000);
       await settled();
     }
-    expect(client.text.split('\n\n').slice(1, -1)).toEqual([': awake', ': awake', ': awake', ': awake']);
+    expect(client.text.split('\n\n').slice(1, -1)).toEqual(Array.from({ length: 4 }, () => ': keep-alive'));
     client.raw.destroy();
     await done;
     jest.advanceTimersByTime(60_000);
