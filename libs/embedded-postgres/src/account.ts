@@ -32,7 +32,7 @@ export async function accountFor(directory: string): Promise<Account> {
   );
 }
 
-/** Tells whether the account has the execute permission on the directory, given as a real path, and on every parent. */
+/** Returns whether the account has the execute permission on the directory, given as a real path, and on every parent. */
 export async function canEnter(directory: string, account: Account): Promise<boolean> {
   for (let path = directory; ; path = dirname(path)) {
     const { uid, gid, mode } = await stat(path);

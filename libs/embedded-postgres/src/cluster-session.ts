@@ -128,7 +128,7 @@ function setKeepAlive(client: pg.Client, keepAlive: boolean): void {
   else connection.unref();
 }
 
-/** Tells whether an error means that the server does not accept or no longer serves connections. */
+/** Returns whether an error means that the server does not accept or no longer serves connections. */
 export function isServerUnavailable(error: unknown): boolean {
   // pg reports a connection that broke or timed out by an error without a code.
   return (error as { code?: string }).code === undefined || hasErrorCode(error, ...UNAVAILABLE_CODES);

@@ -1,5 +1,5 @@
 /**
- * Tells whether an error has one of the codes, such as `ENOENT` or `57P01`. It checks the shape and not the class, because
+ * Returns whether an error has one of the codes, such as `ENOENT` or `57P01`. It checks the shape and not the class, because
  * the runtime's errors are not instances of `Error` in a different realm, such as that of a Jest test.
  */
 export function hasErrorCode(error: unknown, ...codes: string[]): boolean {

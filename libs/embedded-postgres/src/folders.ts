@@ -22,7 +22,7 @@ export async function createFolder(path: string, mode?: number): Promise<void> {
   }
 }
 
-/** Tells whether a path leads to a file or folder; a link to a missing one does not. */
+/** Returns whether a path leads to a file or folder; a link to a missing one does not. */
 export const pathExists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,

@@ -45,7 +45,7 @@ export async function readPostmaster(location: ClusterLocation): Promise<Postmas
 }
 
 /**
- * Tells whether the process of a pid file is the postmaster, by its command line. After a crash the system may assign the
+ * Returns whether the process of a pid file is the postmaster, by its command line. After a crash the system may assign the
  * pid to a different process, in a container even to the next one that Acta starts. A zombie has a pid and no command line.
  */
 export async function isRunning({ pid, cluster }: Postmaster): Promise<boolean> {

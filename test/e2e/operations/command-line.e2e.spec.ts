@@ -68,8 +68,12 @@ describe('The command line on the embedded database of a running server', () => 
         new RegExp(`^${created.key.keyId} +default +bob +member +ring:dev ring:ops +- +revoked `, 'm'),
       );
       expect(listed.stdout).not.toContain('acta_');
-      const missing = await acta('keys', 'revoke', 'nothing');
-      expect(missing).toEqual({ code: 1, stdout: '', stderr: 'acta: key nothing not found: see `acta keys list`\n' });
+      const missing = await acta('keys', 'revoke', 'no-such-key');
+      expect(missing).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'acta: key no-such-key not found: see `acta keys list`\n',
+      });
     },
     TIMEOUT_MS,
   );
@@ -136,11 +140,13 @@ describe('The command line on the embedded database of a running server', () => 
     async () => {
       const missing = { code: 1, stdout: '', stderr: 'acta: task not found\n' };
       for (const command of ['show', 'events', 'timeline', 'watch', 'cancel']) {
-        expect(await acta('tasks', command, 'nothing')).toEqual(missing);
+        expect(await acta('tasks', command, 'no-such-task')).toEqual(missing);
       }
       expect(await acta('tasks', 'send', 'fail', '--wait')).toMatchObject({ code: 1, stderr: '' });
       expect(await acta('tasks', 'send', 'hello', '--ring', '')).toMatchObject({ code: 0 });
-      expect((await acta('audit', 'verify', '--task', 'nothing')).stderr).toBe('acta: task nothing not found\n');
+      expect((await acta('audit', 'verify', '--task', 'no-such-task')).stderr).toBe(
+        'acta: task no-such-task not found\n',
+      );
     },
     TIMEOUT_MS,
   );
@@ -160,11 +166,11 @@ describe('The command line on the embedded database of a running server', () => 
         ['projections', 'check'],
         ['projections', 'rebuild'],
       ]) {
-        const missing = await acta(...command, '--task', 'missing');
+        const missing = await acta(...command, '--task', 'no-such-task');
         expect(missing).toEqual({
           code: 1,
           stdout: '',
-          stderr: expect.stringMatching(/^acta: task missing not found\b.*\n$/),
+          stderr: expect.stringMatching(/^acta: task no-such-task not found\b.*\n$/),
         });
       }
     },
