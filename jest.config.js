@@ -26,4 +26,6 @@ export default {
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   testTimeout: 30000,
+  // Jest leaves one core free by default. The tests mostly wait for processes and timers, so they can use all cores.
+  maxWorkers: '100%',
 };
