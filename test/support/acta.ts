@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditLog } from '@app/access';
 import type { Message, Principal, RecordedEvent, RetryPolicy, TaskState, TaskView } from '@app/domain';
-import { type Agent, Agents, LeaseReaper, RemoteRuns, RunQueue, Worker } from '@app/execution';
+import { Agents, Worker, WorkerClaims, WorkerRuns } from '@app/execution';
 import { EventLog } from '@app/event-log';
 import { Database, EventDecoder, ServerSecret, TaskWakeups } from '@app/storage';
 import {
@@ -17,6 +17,11 @@ import {
   TaskWriter,
 } from '@app/tasks';
 import pg from 'pg';
+import type { Agent } from '../../libs/execution/src/agents/agent.contract.js';
+import type { ExecutionFailure } from '../../libs/execution/src/execution-failure.js';
+import { LeaseReaper } from '../../libs/execution/src/queue/lease-reaper.js';
+import { RunQueue } from '../../libs/execution/src/queue/run-queue.js';
+import { WaitingClaims } from '../../libs/execution/src/worker-api/waiting-claims.js';
 import { Admission } from '../../libs/tasks/src/commands/admission.js';
 import { CancelTaskHandler } from '../../libs/tasks/src/commands/cancel-task.command.js';
 import { ResumeTaskHandler } from '../../libs/tasks/src/commands/resume-task.command.js';
@@ -65,7 +70,8 @@ export class Replica {
   readonly queue: RunQueue;
   readonly worker: Worker;
   readonly reaper: LeaseReaper;
-  readonly remote: RemoteRuns;
+  readonly workerClaims: WorkerClaims;
+  readonly workerRuns: WorkerRuns;
   readonly secret: ServerSecret;
   private readonly sendHandler: SendMessageHandler;
   private readonly cancelHandler: CancelTaskHandler;
@@ -76,7 +82,7 @@ export class Replica {
   constructor(url: string, options: ReplicaOptions) {
     const { leaseMs = 30_000, concurrency = 8, retry = { attempts: 3, backoffMs: 1 } } = options;
     const agents = Agents.of(options.agents ?? [anAgent(() => undefined)], retry);
-    const onError = (error: unknown) => void this.errors.push(error);
+    const onError = ({ error }: ExecutionFailure) => void this.errors.push(error);
     this.secret = new ServerSecret(SECRET);
     this.database = new Database(url, { maxConnections: 8 });
     this.decoder = new EventDecoder(this.secret);
@@ -84,23 +90,18 @@ export class Replica {
     this.wakeups = new TaskWakeups(this.database);
     this.writer = new TaskWriter(this.log, this.wakeups, leaseMs, options.now);
     this.reader = new TaskReader(this.database, this.decoder, this.log);
-    this.queue = new RunQueue(this.database, this.decoder, options.runningPerTenant);
-    const { database, decoder, writer, reader, secret, queue } = this;
-    this.worker = new Worker({ database, streams: writer, reader, secret, onError }, queue, agents, {
-      concurrency,
+    this.queue = new RunQueue(this.database, this.decoder, {
       leaseMs,
-      pollMs: 50,
+      runningPerTenant: options.runningPerTenant ?? 0,
     });
-    this.reaper = new LeaseReaper(
-      database,
-      writer,
-      queue,
-      (name) => agents.retryOf(name),
-      onError,
-      options.reapMs ?? 3_600_000,
-    );
-    // Without polling: only a wake-up ends a wait.
-    this.remote = new RemoteRuns(database, decoder, writer, reader, queue, agents, secret, leaseMs, 3_600_000);
+    const { database, decoder, writer, reader, secret, queue } = this;
+    const services = { database, writer, reader, secret, onError };
+    this.worker = new Worker(services, queue, agents, { concurrency, pollMs: 50 });
+    this.reaper = new LeaseReaper(database, writer, queue, agents, onError, options.reapMs ?? 3_600_000);
+    // Without polling, only a wake-up ends a wait.
+    const waiting = new WaitingClaims(this.wakeups.queuedAgents, 3_600_000);
+    this.workerClaims = new WorkerClaims(database, writer, reader, queue, agents, waiting);
+    this.workerRuns = new WorkerRuns(database, decoder, writer, queue, agents, secret);
     const access = new AccessAudit(new AuditLog(this.database));
     this.sendHandler = new SendMessageHandler(
       writer,
@@ -128,13 +129,18 @@ export class Replica {
 
   /** Stops in the same order as a process that drains. Throws when a run is still active. */
   async close(graceMs = 0): Promise<void> {
-    this.remote.stop();
+    this.workerClaims.stop();
     await this.reaper.stop();
     await this.worker.stop(graceMs);
     await this.wakeups.close();
     await this.database.close();
     if (this.worker.running > 0)
       throw new Error(`${this.worker.running} runs are still active after the worker has stopped`);
+  }
+
+  /** Lets heartbeats wait forever, like those of a process that is paused. */
+  blockHeartbeats(): void {
+    this.queue.heartbeat = () => new Promise(() => undefined);
   }
 
   send(principal: Principal, message: Message | string, request: Partial<SendMessageRequest> = {}) {
@@ -234,6 +240,19 @@ export class Acta {
     } finally {
       await client.end();
     }
+  }
+
+  /** Moves the end of a task's lease into the past. */
+  async expireLease(taskId: string): Promise<void> {
+    const expired = "clock_timestamp() - interval '1 second'";
+    await this.sql(`update run_queue set lease_expires_at = ${expired} where task_id = $1`, [taskId]);
+  }
+
+  /** Returns the end of a task's lease in milliseconds since 1970, in database time. */
+  async leaseEndOf(taskId: string): Promise<number> {
+    const select = 'select lease_expires_at as time from run_queue where task_id = $1';
+    const [row] = await this.sql<{ time: Date }>(select, [taskId]);
+    return row!.time.getTime();
   }
 
   /** Closes every replica and drops the database. Throws when a replica reported an error or a connection is still open. */

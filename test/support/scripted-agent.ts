@@ -1,5 +1,5 @@
 import { textOf } from '@app/domain';
-import type { Agent, AgentContext } from '@app/execution';
+import type { Agent, AgentContext } from '../../libs/execution/src/agents/agent.contract.js';
 
 type Script = (ctx: AgentContext) => Promise<void> | void;
 

@@ -27,7 +27,7 @@ export type { Claim, Fence, PushTarget, RunOutput, TaskCommand } from './task/ta
 export { decide } from './task/task.decide.js';
 export { EVENT_SCHEMA_VERSION, RUN_END_EVENTS, type TaskEvent, type UpstreamTask } from './task/task.events.js';
 export { evolve, evolveAll } from './task/task.evolve.js';
-export { endsTurn, fenced } from './task/task.record-run.js';
+export { checkFence, endsTurn, fenced } from './task/task.record-run.js';
 export {
   activeRun,
   isInterrupted,

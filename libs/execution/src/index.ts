@@ -1,11 +1,5 @@
-export * from './agents/agent.contract.js';
-export * from './agents/agent-module-error.js';
-export * from './agents/agents.js';
-export * from './upstream/upstream.agent.js';
-export * from './queue/lease-reaper.js';
-export * from './worker/run.js';
-export * from './queue/run-queue.js';
-export * from './worker/worker.js';
-export * from './execution.module.js';
-export * from './worker-api/worker-run.js';
-export * from './worker-api/worker-runs.js';
+export { Agents } from './agents/agents.js';
+export { ExecutionModule } from './execution.module.js';
+export { WorkerClaims } from './worker-api/worker-claims.js';
+export { WorkerRuns } from './worker-api/worker-runs.js';
+export { Worker } from './worker/worker.js';

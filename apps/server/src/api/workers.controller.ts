@@ -1,4 +1,4 @@
-import { RemoteRuns } from '@app/execution';
+import { WorkerClaims, WorkerRuns } from '@app/execution';
 import { native, parseAndCheckJson } from '@app/wire';
 import { Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -10,7 +10,8 @@ import { CredentialRecheck } from '../edge/streams/credential-recheck.js';
 @Controller('api')
 export class WorkersController {
   constructor(
-    private readonly runs: RemoteRuns,
+    private readonly claims: WorkerClaims,
+    private readonly runs: WorkerRuns,
     private readonly recheck: CredentialRecheck,
   ) {}
 
@@ -22,7 +23,7 @@ export class WorkersController {
     // Checked again right before the claim: a run that a revoked key claims would be lost until its lease expires.
     const permit = () => this.recheck.requireAccess(response);
     const runs = await this.recheck.runWithAccess(response, disconnectSignal(reply), ({ signal }) =>
-      this.runs.claim(principalOf(request), wanted, signal, permit),
+      this.claims.claim(principalOf(request), wanted, signal, permit),
     );
     return { runs: runs.map(native.encodeClaimedRun) };
   }

@@ -1,2 +1,2 @@
-/** An entry of `ACTA_AGENTS` that cannot be used, and why, in one sentence. */
+/** An entry of `ACTA_AGENTS` cannot be used. The message is one sentence for the person who starts Acta. */
 export class AgentModuleError extends Error {}

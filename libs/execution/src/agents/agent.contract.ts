@@ -9,58 +9,61 @@ import type {
   UpstreamTask,
 } from '@app/domain';
 
-/** What an agent module exports: plain objects, no import from Acta. */
+/** What an agent module exports. It is a plain object and needs no import from Acta. */
 export interface Agent {
   readonly name: string;
   readonly description: string;
   readonly version: string;
   readonly skills: readonly AgentSkill[];
-  /** Media types that it accepts and produces; default `*`, anything. */
+  /** Media types that it accepts and produces; absent: any. */
   readonly inputModes?: readonly string[];
   readonly outputModes?: readonly string[];
-  /** Extensions of A2A; one that is `required` must be named by every request. */
+  /** A2A extensions. Every request must name the extensions that are `required`. */
   readonly extensions?: readonly AgentExtension[];
   readonly retry?: Partial<RetryPolicy>;
+  /** Maximum number of concurrent runs in one process; absent: no limit of its own. */
   readonly concurrency?: number;
   readonly idempotency?: 'on' | 'off';
   /**
-   * Does the work of one turn. Returning without an outcome completes the task; throwing fails it with the error's message,
-   * or tries again when the error has `retryable: true`. Without it, remote workers run the agent over HTTP.
+   * Executes one turn. If it returns without an outcome, the task completes. If it throws, the task fails with the error's
+   * message, or the run is retried if the error has `retryable: true`. Absent: remote workers execute the agent over HTTP.
    */
   run?(ctx: AgentContext): Promise<void> | void;
-  /** A task was canceled between its turns, whose work is elsewhere: that can be called off. */
-  calledOff?(upstream: UpstreamTask): Promise<void>;
+  /** Called when a task with an upstream task is canceled between its turns, so that no run can cancel the upstream task. */
+  onCanceled?(upstream: UpstreamTask): Promise<void>;
 }
 
-/** Where an agent is that does the work of another: its base URL, or that of its card. */
+/** The address of an upstream agent. */
 export interface UpstreamAddress {
+  /** Its base URL, or the URL of its card. */
   readonly url: string;
   /** Its bearer token. */
   readonly token?: string;
 }
 
-/** Why a `signal` aborts when the task is being canceled: the run may still end it in its own way, until the deadline. */
+/** The reason of a `signal` that aborts because of a cancel. The run can still end itself, until the cancel deadline. */
 export class CancelRequested extends Error {}
 
-/** What an agent may say as a message: a text, parts, or parts with metadata. */
-export type Saying =
+/** A message from an agent: a text, parts, or parts with metadata. */
+export type MessageInput =
   | string
   | readonly Part[]
   | { readonly parts: readonly Part[]; readonly metadata?: JsonObject; readonly extensions?: string[] };
 
 export interface ArtifactInput extends Omit<ArtifactContent, 'parts'> {
-  /** Default: one artifact per run, `artifact`. */
+  /** Absent: `artifact`. */
   readonly id?: string;
   readonly parts: readonly Part[];
-  /** Absent: the first publish of an id in a run starts it, later ones go on. `false` starts it anew. */
+  /** Absent: the first publish of an id in a run starts the artifact, and later ones append. `false` replaces the artifact. */
   readonly append?: boolean;
   readonly last?: boolean;
 }
 
 /**
- * An agent's view of its turn. Writes are recorded in the order of the calls, under the run's lease; a call resolves when
- * its write is taken over (a full buffer makes it wait), an outcome when it is in the record. After the first outcome
- * every further write is refused. A run that lost its lease gets a Fenced error, and its `signal` aborts.
+ * The turn that an agent executes. Outputs are recorded in the order of the calls, under the lease of the run. The promise
+ * of an output resolves when the output is buffered (a full buffer delays it), and that of an outcome when it is recorded.
+ * After the first outcome every further output is rejected. If the run loses its lease, outputs are rejected with a Fenced
+ * error, and `signal` aborts.
  */
 export interface AgentContext {
   readonly task: {
@@ -70,9 +73,9 @@ export interface AgentContext {
     readonly ring: string;
     readonly owner: string;
   };
-  /** The message that this turn answers: the newest of the client's. */
+  /** The message that this turn processes: the newest message of the client. */
   readonly message: Message;
-  /** Everything else that was said, oldest first: at its end, what the agent itself has said since. */
+  /** All other messages, oldest first. They end with what the agent itself has sent since. */
   readonly history: readonly Message[];
   /** The text parts of the message, joined by line breaks. */
   readonly text: string;
@@ -86,21 +89,21 @@ export interface AgentContext {
     readonly leaseGeneration: number;
     readonly dispatcherGeneration: number;
   };
-  /** Where another agent does the work, as this run's predecessors recorded it; null when none did. */
+  /** The upstream task that earlier runs have recorded; null if there is none. */
   readonly upstream: UpstreamTask | null;
-  /** Records that, for the runs and turns that follow. */
+  /** Records the upstream task for later runs and turns. */
   attach(upstream: UpstreamTask): Promise<void>;
-  working(message?: Saying): Promise<void>;
+  working(message?: MessageInput): Promise<void>;
   artifact(artifact: ArtifactInput): Promise<void>;
-  requireInput(message: Saying): Promise<void>;
-  requireAuth(message: Saying): Promise<void>;
-  complete(message?: Saying): Promise<void>;
-  fail(message: Saying): Promise<void>;
-  reject(message: Saying): Promise<void>;
-  /** Ends the task as canceled: the work was called off elsewhere. */
-  cancel(message?: Saying): Promise<void>;
-  /** Answers with a bare message: the client sees no task. */
-  reply(parts: Saying): Promise<void>;
-  /** Messages that arrive while the run works; ends when the run does. */
+  requireInput(message: MessageInput): Promise<void>;
+  requireAuth(message: MessageInput): Promise<void>;
+  complete(message?: MessageInput): Promise<void>;
+  fail(message: MessageInput): Promise<void>;
+  reject(message: MessageInput): Promise<void>;
+  /** Ends the task as canceled, because the upstream task was canceled. */
+  cancel(message?: MessageInput): Promise<void>;
+  /** Sends a direct message response. The client gets no task. */
+  reply(parts: MessageInput): Promise<void>;
+  /** Yields the messages that arrive during the run. Ends when the run ends. */
   messages(): AsyncIterable<Message>;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Part } from '@app/domain';
 import type { Agent, AgentContext, ArtifactInput } from './agent.contract.js';
 
-/** What the kit calls "2x streaming timeout", in its own agents. */
+/** The agents of the kit call it "2x streaming timeout". */
 const LONG_RUNNING_MS = 4_000;
 
 const FILE: Part = {
@@ -19,7 +19,7 @@ const complete =
   (ctx) =>
     ctx.complete(message);
 
-/** The artifact, then the end. */
+/** Publishes one artifact and completes. */
 const publish =
   (...parts: readonly Part[]): Scenario =>
   async (ctx) => {
@@ -27,7 +27,7 @@ const publish =
     await ctx.complete();
   };
 
-/** `working`, the chunks one by one, then the end. */
+/** Reports `working`, publishes the chunks one by one, and completes. */
 const stream =
   (...chunks: readonly Omit<ArtifactInput, 'id'>[]): Scenario =>
   async (ctx) => {
@@ -36,7 +36,7 @@ const stream =
     await ctx.complete();
   };
 
-/** Prefix of a message id → what the scenario of that name asks for. A longer prefix goes before its beginning. */
+/** Scenarios by the prefix of a message id. A longer prefix is listed before a prefix that it starts with. */
 const SCENARIOS: readonly (readonly [prefix: string, scenario: Scenario])[] = [
   ['tck-complete-task', complete('Hello from TCK')],
   ['tck-artifact-text', publish({ text: 'Generated text content' })],
@@ -67,18 +67,18 @@ const SCENARIOS: readonly (readonly [prefix: string, scenario: Scenario])[] = [
 ];
 
 /**
- * The agent that the A2A technology compatibility kit expects to talk to: the message id says what to do. The kit reuses
- * message ids with other texts within one session, so replays are not recognized.
+ * The agent for the A2A technology compatibility kit, which selects a scenario by the message id. The kit reuses message ids
+ * with different texts in one session, so idempotency is off.
  */
 export const conformanceAgent: Agent = {
   name: 'conformance',
-  description: 'Answers the scenarios of the A2A technology compatibility kit',
+  description: 'Responds to the scenarios of the A2A technology compatibility kit',
   version: '1.0.0',
   skills: [
     {
       id: 'tck',
       name: 'Conformance scenarios',
-      description: 'Does what the scenario of the message id asks for',
+      description: 'Executes the scenario that the message id names',
       tags: ['conformance'],
     },
   ],
@@ -88,6 +88,6 @@ export const conformanceAgent: Agent = {
   async run(ctx) {
     const { messageId } = ctx.message;
     const [, scenario] = SCENARIOS.find(([prefix]) => messageId.startsWith(prefix)) ?? [];
-    await (scenario ?? complete(`no scenario for the message id ${messageId}`))(ctx);
+    await (scenario ?? complete(`the message id ${messageId} matches no scenario`))(ctx);
   },
 };

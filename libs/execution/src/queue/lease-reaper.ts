@@ -1,13 +1,17 @@
-import { activeRun, type RetryPolicy, retryAt, SYSTEM_ACTOR, type TaskCommand } from '@app/domain';
+import { type RetryPolicy, SYSTEM_ACTOR } from '@app/domain';
 import type { Database } from '@app/storage';
-import { newInternalCommand, type TaskWriter } from '@app/tasks';
-import type { LockedTask, RunQueue } from './run-queue.js';
+import type { TaskWriter } from '@app/tasks';
+import type { ExecutionFailure } from '../execution-failure.js';
+import { activeFence } from './active-fence.js';
+import { applyToLocked } from './apply-to-locked.js';
+import { retryAfterAttempt } from './retry-policy.js';
+import type { RunQueue } from './run-queue.js';
 
 const BATCH = 50;
 
 /**
- * Takes back what its holder has let go: expired leases are retried or fail their task, and cancels whose deadline has
- * passed are carried out. Runs on every replica; `SKIP LOCKED` shares the work out.
+ * Retries or fails the tasks whose lease has expired, and cancels the tasks whose cancel deadline has passed. It runs in
+ * every process; `skip locked` divides the tasks between them.
  */
 export class LeaseReaper {
   private timer: NodeJS.Timeout | null = null;
@@ -15,19 +19,18 @@ export class LeaseReaper {
 
   constructor(
     private readonly database: Database,
-    private readonly streams: TaskWriter,
+    private readonly writer: TaskWriter,
     private readonly queue: RunQueue,
-    private readonly retryPolicy: (agent: string) => RetryPolicy,
-    private readonly onError: (error: unknown) => void,
+    private readonly agents: { retryPolicyOf(agent: string): RetryPolicy },
+    private readonly onError: (failure: ExecutionFailure) => void,
     private readonly periodMs = 1_000,
-    private readonly random: () => number = Math.random,
   ) {}
 
-  /** One sweep at a time: while the database hangs, each further one would take one more connection of the pool. */
+  /** Starts periodic sweeps. They never overlap, because each one would take a further connection while the database hangs. */
   start(): void {
     this.timer ??= setInterval(() => {
       this.sweeping ??= this.sweep()
-        .catch(this.onError)
+        .catch((error: unknown) => this.onError({ message: 'reaper sweep failed', error }))
         .finally(() => {
           this.sweeping = null;
         });
@@ -40,60 +43,45 @@ export class LeaseReaper {
     await this.sweeping;
   }
 
-  /** One round over everything that is due. */
+  /** Handles everything that is due now. */
   async sweep(): Promise<void> {
-    while ((await this.takeBack()) === BATCH);
+    while ((await this.reclaimExpired()) === BATCH);
     while ((await this.enforceCancels()) === BATCH);
   }
 
-  private takeBack(): Promise<number> {
-    return this.each('expired', ({ head }, now) => {
-      const run = activeRun(head.state);
-      if (run === null) return null;
-      const policy = this.retryPolicy(head.state.agent);
-      const { attempts } = head.state;
-      const { id: runId, leaseGeneration } = run;
-      return {
-        type: 'LoseRun',
-        fence: { runId, leaseGeneration, dispatcherGeneration: head.state.dispatcherGeneration },
-        reason: 'lease-expired',
-        retry: {
-          maxAttempts: policy.attempts,
-          // The lease was a wait of its own: another worker takes over at once, and backs off only from what it loses again.
-          notBefore: attempts < 2 ? new Date(now).toISOString() : retryAt(now, attempts - 1, policy, this.random()),
-        },
-      };
+  private async reclaimExpired(): Promise<number> {
+    let now = 0;
+    const { locked } = await applyToLocked(this.database, this.writer, {
+      name: 'reclaim-expired',
+      actor: SYSTEM_ACTOR,
+      lock: async (executor) => {
+        const tasks = await this.queue.lockExpired(BATCH, executor);
+        if (tasks.length > 0) now = await this.database.now(executor);
+        return tasks;
+      },
+      commandFor: ({ head: { state } }) => {
+        const fence = activeFence(state);
+        return fence && { type: 'LoseRun', fence, reason: 'lease-expired', retry: this.retryOf(state, now) };
+      },
     });
+    return locked;
   }
 
-  private enforceCancels(): Promise<number> {
-    return this.each('overdueCancels', ({ head }) => {
-      const { cancelDeadline } = head.state;
-      return cancelDeadline === null ? null : { type: 'EnforceCancel', now: cancelDeadline };
-    });
+  /** The lease was a wait already, so only a run that is lost again waits for its backoff. */
+  private retryOf({ agent, attempts }: { readonly agent: string; readonly attempts: number }, now: number) {
+    const policy = this.agents.retryPolicyOf(agent);
+    if (attempts < 2) return { maxAttempts: policy.attempts, notBefore: new Date(now).toISOString() };
+    return retryAfterAttempt(policy, attempts - 1, now);
   }
 
-  private async each(
-    due: 'expired' | 'overdueCancels',
-    /** `now`: by the database's clock, in milliseconds. */
-    command: (task: LockedTask, now: number) => TaskCommand | null,
-  ): Promise<number> {
-    const { database } = this;
-    const done = await database.transaction(async (executor) => {
-      const tasks = await this.queue[due](BATCH, executor);
-      const now = tasks.length === 0 ? 0 : await database.now(executor);
-      const appended = [];
-      for (const task of tasks) {
-        const what = command(task, now);
-        if (what === null) continue;
-        const { tenantId, taskId, head } = task;
-        const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, ...newInternalCommand(due) };
-        const result = await this.streams.applyLocked(envelope, what, head, executor);
-        if (result !== null) appended.push({ task, result });
-      }
-      return { found: tasks.length, appended };
+  private async enforceCancels(): Promise<number> {
+    const { locked } = await applyToLocked(this.database, this.writer, {
+      name: 'enforce-cancel',
+      actor: SYSTEM_ACTOR,
+      lock: (executor) => this.queue.lockOverdueCancels(BATCH, executor),
+      commandFor: ({ head: { state } }) =>
+        state.cancelDeadline === null ? null : { type: 'EnforceCancel', now: state.cancelDeadline },
     });
-    for (const { task, result } of done.appended) this.streams.publish(task, result);
-    return done.found;
+    return locked;
   }
 }

@@ -15,32 +15,31 @@ agent.on('retries', (ctx) => {
   if (ctx.attempt === 1) throw Object.assign(new Error('busy'), { retryable: true });
 });
 agent.on('is lost', untilAborted);
-agent.on('hears of it', () => ends.opened);
-let ends: Latch;
+agent.on('ends later', () => end.opened);
+let end: Latch;
 let acta: Acta;
+
 beforeEach(async () => {
   acta = await Acta.open();
-  ends = new Latch();
+  end = new Latch();
 });
 afterEach(async () => {
   jest.restoreAllMocks();
   await acta?.close();
 });
 
-/** By the database's clock. */
-async function now(): Promise<number> {
-  const [row] = await acta.sql<{ at: Date }>('select clock_timestamp() as at');
-  return row!.at.getTime();
+async function databaseTime(): Promise<number> {
+  const [row] = await acta.sql<{ time: Date }>('select clock_timestamp() as time');
+  return row!.time.getTime();
 }
 
-function retriedIn(replica: Replica, taskId: string) {
-  return replica.until(alice.tenantId, taskId, ({ run, notBefore }) => run?.outcome === 'lost' && notBefore !== null);
-}
+const untilRetried = (replica: Replica, taskId: string) =>
+  replica.until(alice.tenantId, taskId, ({ run, notBefore }) => run?.outcome === 'lost' && notBefore !== null);
 
 describe.each([
   ['ahead', HOUR_MS],
   ['behind', -HOUR_MS],
-])('a process whose clock is an hour %s', (_, skewMs) => {
+])('A process whose clock is one hour %s', (_, skewMs) => {
   let replica: Replica;
   beforeEach(async () => {
     const real = Date.now.bind(Date);
@@ -54,63 +53,63 @@ describe.each([
     });
   });
 
-  const ways: [string, () => Promise<string>][] = [
-    ['that its agent asks for', () => replica.submit(alice, 'retries')],
+  const losses: [string, () => Promise<string>][] = [
+    ['that its agent requests', () => replica.submit(alice, 'retries')],
     [
-      'that a remote worker asks for',
+      'that a remote worker requests',
       async () => {
         const taskId = await replica.submit(alice, 'remote', { agent: 'tester' });
-        const [run] = await replica.remote.claim(worker, {}, new AbortController().signal);
-        await replica.remote.finish(worker, run!.runId, { ...run!, seq: 1 }, { type: 'retry' });
+        const [run] = await replica.workerClaims.claim(worker, {}, new AbortController().signal);
+        await replica.workerRuns.finish(worker, run!.runId, { ...run!, seq: 1 }, { type: 'retry' });
         return taskId;
       },
     ],
     [
-      'of a run that was lost again',
+      'of a run that was lost twice',
       async () => {
         const taskId = await replica.submit(alice, 'is lost');
         for (const attempt of [1, 2]) {
           await replica.until(alice.tenantId, taskId, ({ run }) => run?.attempt === attempt);
-          await acta.sql(`update run_queue set lease_expires_at = clock_timestamp() where task_id = $1`, [taskId]);
+          await acta.expireLease(taskId);
           await replica.reaper.sweep();
         }
         return taskId;
       },
     ],
   ];
-  it.each(ways)('lets a retry %s wait its backoff, no more and no less', async (_way, lose) => {
-    const before = await now();
-    const taskId = await lose();
-    const { notBefore } = await retriedIn(replica, taskId);
+  it.each(losses)('delays a retry %s by exactly its backoff', async (_loss, loseRun) => {
+    const before = await databaseTime();
+    const taskId = await loseRun();
+    const { notBefore } = await untilRetried(replica, taskId);
     const due = Date.parse(notBefore!);
     expect(due).toBeGreaterThanOrEqual(before + BACKOFF_MS / 2);
-    expect(due).toBeLessThanOrEqual((await now()) + BACKOFF_MS);
-    expect(await replica.queue.waiting(['scripted', 'tester'], 10, replica.database.pool)).toEqual([]);
+    expect(due).toBeLessThanOrEqual((await databaseTime()) + BACKOFF_MS);
+    expect(await replica.queue.lockWaiting(['scripted', 'tester'], 10, replica.database.pool)).toEqual([]);
   });
 
-  it('lets a cancel wait its grace, no more and no less', async () => {
-    const taskId = await replica.submit(alice, 'hears of it');
+  it('gives a canceled run exactly its grace period', async () => {
+    const taskId = await replica.submit(alice, 'ends later');
     await replica.until(alice.tenantId, taskId, ({ run }) => run !== null);
-    const before = await now();
+    const before = await databaseTime();
     const canceling = replica.cancel(alice, taskId);
     const { cancelDeadline } = await replica.until(alice.tenantId, taskId, (state) => state.cancelDeadline !== null);
     const due = Date.parse(cancelDeadline!);
     expect(due).toBeGreaterThanOrEqual(before + GRACE_MS);
-    expect(due).toBeLessThanOrEqual((await now()) + GRACE_MS);
-    // Any replica's: none of them ends the task before that.
+    expect(due).toBeLessThanOrEqual((await databaseTime()) + GRACE_MS);
+    // No reaper ends the task before the deadline.
     await replica.reaper.sweep();
     expect((await replica.get(alice, taskId)).state.status).toBe('working');
-    ends.open();
+    end.open();
     expect((await canceling).state.status).toBe('canceled');
   });
 
-  it('holds its runs by the lease that the database keeps', async () => {
+  it('holds its runs for as long as the lease lasts in database time', async () => {
     const taskId = await replica.submit(alice, 'is lost');
     const { run } = await replica.until(alice.tenantId, taskId, (state) => state.run !== null);
-    const held = [{ tenantId: alice.tenantId, taskId, runId: run!.id }];
+    const runs = [{ tenantId: alice.tenantId, taskId, runId: run!.id }];
     await replica.reaper.sweep();
-    expect(await replica.queue.heartbeat(held, 30_000)).toHaveLength(1);
-    await acta.sql(`update run_queue set lease_expires_at = clock_timestamp() where task_id = $1`, [taskId]);
-    expect(await replica.queue.heartbeat(held, 30_000)).toEqual([]);
+    expect(await replica.queue.heartbeat(runs)).toHaveLength(1);
+    await acta.expireLease(taskId);
+    expect(await replica.queue.heartbeat(runs)).toEqual([]);
   });
 });

@@ -1,40 +1,39 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientFailure } from '@app/client';
+import { backoffMs, type BackoffPolicy } from '@app/domain';
 
-export interface PatienceTiming {
-  /** How long an agent that does not answer is tried again, before the run is given up for another attempt. */
-  readonly patienceMs: number;
-  /** The first wait before it is asked again; each later one is twice the one before, up to `maxWaitMs`. */
-  readonly waitMs: number;
-  readonly maxWaitMs: number;
+export interface UnreachablePolicy extends BackoffPolicy {
+  /** How long an unreachable agent is retried in one run. After that the run is retried as a further attempt. */
+  readonly giveUpAfterMs: number;
 }
 
 /**
- * Does it again for as long as the agent cannot be reached, within the patience for it, which starts anew with every
- * news. Throws the last failure, or the signal's reason.
+ * Repeats work while the upstream agent is unreachable, with exponential backoff. When `changeCount` has increased, the
+ * backoff and the time limit start again. Throws the last failure after the time limit, or the reason of the signal.
  */
-export async function patiently<T>(
+export async function retryWhileUnreachable<T>(
   work: () => Promise<T>,
-  { patienceMs, waitMs, maxWaitMs }: PatienceTiming,
-  news: () => number,
+  policy: UnreachablePolicy,
+  changeCount: () => number,
   signal: AbortSignal,
 ): Promise<T> {
-  let heard = news();
+  let changes = changeCount();
   let giveUpAt = Infinity;
-  for (let wait = waitMs; ; wait = Math.min(wait * 2, maxWaitMs)) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
       signal.throwIfAborted();
       if (!ClientFailure.is(error, 'unreachable')) throw error;
-      if (news() > heard) {
-        heard = news();
+      if (changeCount() > changes) {
+        changes = changeCount();
         giveUpAt = Infinity;
-        wait = waitMs;
+        attempt = 1;
       }
-      giveUpAt = Math.min(giveUpAt, performance.now() + patienceMs);
+      giveUpAt = Math.min(giveUpAt, performance.now() + policy.giveUpAfterMs);
+      const wait = backoffMs(attempt, policy, Math.random());
       if (performance.now() + wait > giveUpAt) throw error;
-      await sleep(wait / 2 + (wait / 2) * Math.random(), undefined, { signal });
+      await sleep(wait, undefined, { signal });
     }
   }
 }

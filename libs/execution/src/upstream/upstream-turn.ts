@@ -1,285 +1,256 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type A2aClient, ClientFailure, type UpstreamIds, type UpstreamTaskSnapshot, type UpstreamUpdate } from '@app/client';
-import { derivedId, DomainError, isInterrupted, isTerminal, type Message, type UpstreamTask } from '@app/domain';
+import { type A2aClient, ClientFailure, type UpstreamTaskSnapshot, type UpstreamUpdate } from '@app/client';
+import { backoffMs, DomainError, isInterrupted, isTerminal, type Message } from '@app/domain';
 import { type AgentContext, CancelRequested } from '../agents/agent.contract.js';
+import { retryWhileUnreachable, type UnreachablePolicy } from './retry-while-unreachable.js';
 import { UpstreamMirror } from './upstream-mirror.js';
-import { patiently, type PatienceTiming } from './retry-while-unreachable.js';
+import { UpstreamSession } from './upstream-session.js';
 
-export interface UpstreamTiming extends PatienceTiming {
-  /** How long its cancel may take. Shorter than what is left of a canceled run. */
-  readonly cancelMs: number;
+export interface UpstreamTiming extends UnreachablePolicy {
+  /** Limit for the upstream cancel in milliseconds. It is shorter than the grace period of a canceled run. */
+  readonly cancelTimeoutMs: number;
 }
 
-export const UPSTREAM_TIMING: UpstreamTiming = { patienceMs: 30_000, waitMs: 200, maxWaitMs: 5_000, cancelMs: 4_000 };
+export const UPSTREAM_TIMING: UpstreamTiming = {
+  giveUpAfterMs: 30_000,
+  backoffMs: 200,
+  maxBackoffMs: 5_000,
+  cancelTimeoutMs: 4_000,
+};
 
 const TASK_NOT_FOUND = -32001;
 const INTERNAL_ERROR = -32603;
-/** Messages of a task whose ids are looked at. */
-const HISTORY = 100;
 
 /**
- * One turn of a task whose work another agent does. What that agent says is recorded here; what the client says is sent on.
+ * One turn of a task that an upstream agent executes. Its updates are recorded, and the client's messages are forwarded.
  *
- * The upstream task is recorded as soon as it has a name, so that the next run, and the next turn, go on there. A run that was lost
- * between its send and the first answer leaves no name: its successor looks in the context, whose id was chosen here, for a
- * task that has the message. Where that cannot be asked (v0.3 has no list) or tells nothing, the message is sent again
- * under the same id: at least once, and once with an agent that knows a repeated id for what it is.
+ * The upstream task is recorded as soon as its id is known, so that later runs and turns continue it. If a run is lost
+ * between its send and the first response, the id is unknown. The next run looks for a task with the message in the context,
+ * whose id Acta chose. If the agent cannot list tasks (A2A 0.3 has no such method) or does not list the task, the message is
+ * sent again under the same id. The delivery is thus at least once, and exactly once if the agent recognizes a repeated id.
  */
 export class UpstreamTurn {
   private readonly mirror: UpstreamMirror;
-  private readonly calls = new AbortController();
-  private readonly contextId: string;
-  private upstream: UpstreamTask | null;
+  private readonly session: UpstreamSession;
+  private readonly requests = new AbortController();
+  /** Messages that are still to be sent, oldest first. */
   private pending: Message[] = [];
   private forwarding: Promise<void> = Promise.resolve();
-  private forwarded = 0;
+  private forwardedCount = 0;
   private lastEventId: string | undefined;
-  private subscribes: boolean;
-  private name!: () => void;
-  private readonly named = new Promise<void>((resolve) => {
-    this.name = resolve;
-  });
+  private canSubscribe: boolean;
 
   constructor(
-    private readonly client: A2aClient,
+    client: A2aClient,
     private readonly ctx: AgentContext,
     private readonly timing: UpstreamTiming,
   ) {
-    const { tenant, owner, ring, contextId } = ctx.task;
     this.mirror = new UpstreamMirror(ctx);
-    this.upstream = ctx.upstream;
-    this.subscribes = client.card.streaming;
-    // One conversation here is one there, and nobody else's: contexts of other tenants and owners may have the same name.
-    this.contextId = ctx.upstream?.contextId ?? derivedId('upstream-context', tenant, owner, ring, contextId);
-    if (this.upstream !== null) this.name();
+    this.session = new UpstreamSession(client, ctx, this.requests.signal);
+    this.canSubscribe = this.session.streams;
   }
 
   async run(): Promise<void> {
     const { signal } = this.ctx;
     const stop = () => {
-      const called = signal.reason instanceof CancelRequested ? this.cancel() : Promise.resolve();
-      void called.catch(() => undefined).finally(() => this.calls.abort(signal.reason));
+      const canceled = signal.reason instanceof CancelRequested ? this.cancel() : Promise.resolve();
+      void canceled.catch(() => undefined).finally(() => this.requests.abort(signal.reason));
     };
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
-    void this.forwardLater().catch(() => undefined);
+    void this.forwardMessages().catch(() => undefined);
     try {
-      await this.lookForTask();
-      await this.work();
+      await this.resume();
+      await this.execute();
     } catch (error) {
-      // The cancel may have got an answer meanwhile.
+      // The cancel may have returned the outcome meanwhile.
       if (this.mirror.outcome !== null && signal.aborted && isTerminal(this.mirror.outcome.state)) {
         return await this.mirror.conclude();
       }
       signal.throwIfAborted();
-      await this.giveUp(error);
+      await this.fail(error);
     } finally {
       signal.removeEventListener('abort', stop);
-      this.calls.abort(new Error('the turn is over'));
+      this.requests.abort(new Error('the turn is over'));
     }
   }
 
-  /** What a run before this one has left: the upstream task, and which messages it has. */
-  private async lookForTask(): Promise<void> {
-    const { message, history, lease, attempt } = this.ctx;
-    const said = [...history.filter(({ role }) => role === 'user'), message];
-    this.pending = said;
-    let task: UpstreamTaskSnapshot | undefined;
-    if (this.upstream !== null) task = await this.patiently(() => this.read(HISTORY));
-    else if (lease.leaseGeneration > 1) task = await this.patiently(() => this.search(said.map((m) => this.sentAs(m))));
+  /** Continues where the previous run or turn stopped: finds the upstream task, and the messages that it has not received. */
+  private async resume(): Promise<void> {
+    const { message, history, attempt } = this.ctx;
+    const messages = [...history.filter(({ role }) => role === 'user'), message];
+    this.pending = messages;
+    const task = await this.findTask(messages);
     if (task === undefined) return;
-    const has = new Set([this.upstream?.messageId, ...task.messageIds]);
-    const last = said.findLastIndex((m) => has.has(this.sentAs(m)));
-    this.pending = said.slice(last + 1);
-    if (last >= 0) await this.attach(task, this.sentAs(said[last]!));
-    // A follow-up finds the task at rest; what it published in earlier turns stands. What a lost run published does not.
+    const received = new Set([this.session.task?.messageId, ...task.messageIds]);
+    const lastReceived = messages.findLastIndex((sent) => received.has(this.session.sentIdOf(sent)));
+    this.pending = messages.slice(lastReceived + 1);
+    if (lastReceived >= 0) await this.session.attach(task, this.session.sentIdOf(messages[lastReceived]!));
+    // Artifacts of earlier turns stay in the view. Artifacts that a lost run published do not, so they are published again.
     if (this.pending.length === 0 || isTerminal(task.status.state)) await this.mirror.task(task);
     else if (attempt > 1) await this.mirror.artifacts(task.artifacts, false);
-    this.mirror.knows(task.artifacts);
+    this.mirror.setBaseline(task.artifacts);
   }
 
-  private async work(): Promise<void> {
+  private async findTask(messages: readonly Message[]): Promise<UpstreamTaskSnapshot | undefined> {
+    const { session } = this;
+    if (session.task !== null) return this.whileUnreachable(() => session.read({ withHistory: true }));
+    if (this.ctx.lease.leaseGeneration === 1) return undefined;
+    return this.whileUnreachable(() => session.find(messages.map((message) => session.sentIdOf(message))));
+  }
+
+  private async execute(): Promise<void> {
     const { mirror } = this;
     for (;;) {
-      const next = mirror.outcome !== null && isTerminal(mirror.outcome.state) ? undefined : this.pending.shift();
+      const hasEnded = mirror.outcome !== null && isTerminal(mirror.outcome.state);
+      const next = hasEnded ? undefined : this.pending.shift();
       if (next !== undefined) {
-        mirror.forget();
+        mirror.discardOutcome();
         await this.deliver(next);
       }
-      const heard = this.forwarded;
+      const forwardedBefore = this.forwardedCount;
       await this.follow();
       if (isInterrupted(mirror.outcome!.state)) {
-        // What was sent on meanwhile may be the answer already; what was refused is sent now.
         await this.forwarding;
-        if (this.forwarded !== heard) mirror.forget();
-        if (this.forwarded !== heard || this.pending.length > 0) continue;
+        // A message that was forwarded meanwhile may already be the response to the question.
+        const forwarded = this.forwardedCount !== forwardedBefore;
+        if (forwarded) mirror.discardOutcome();
+        if (forwarded || this.pending.length > 0) continue;
       }
       return mirror.conclude();
     }
   }
 
-  /** Sends a message and records what comes of it, until the connection ends. */
+  /** Sends a message and records its updates until the connection ends. */
   private async deliver(message: Message): Promise<void> {
-    const messageId = this.sentAs(message);
-    const arrived = () => this.upstream?.messageId === messageId || this.mirror.outcome !== null;
-    let unanswered = false;
-    await this.patiently(async () => {
-      if (unanswered) {
-        const task = await (this.upstream === null ? this.search([messageId]) : this.read(HISTORY));
-        if (task?.messageIds.includes(messageId) === true) return this.attach(task, messageId);
+    const { session, mirror } = this;
+    const sentId = session.sentIdOf(message);
+    const hasArrived = () => session.task?.messageId === sentId || mirror.outcome !== null;
+    let isRepeat = false;
+    await this.whileUnreachable(async () => {
+      if (isRepeat) {
+        const task = await (session.task === null ? session.find([sentId]) : session.read({ withHistory: true }));
+        if (task?.messageIds.includes(sentId) === true) return session.attach(task, sentId);
       }
-      unanswered = true;
+      isRepeat = true;
       try {
-        if (this.client.card.streaming) {
-          for await (const { update, id } of this.client.stream(this.outgoing(message, false), this.calls.signal)) {
-            await this.take(update, messageId);
-            this.lastEventId = id;
-            if (this.mirror.outcome !== null) return;
-          }
-        } else await this.take(await this.client.send(this.outgoing(message, true), this.calls.signal), messageId);
+        if (session.streams) await this.consume(session.stream(message), sentId);
+        else await this.take(await session.send(message), sentId);
       } catch (error) {
-        // What broke off after its first answer is followed, not sent again: the task says how it stands.
-        const brokeOff = ClientFailure.is(error, 'unreachable') || ClientFailure.is(error, 'rejected');
-        if (!(brokeOff && arrived())) throw error;
+        // After its first response the task is followed, and the message is not sent again.
+        const connectionEnded = ClientFailure.is(error, 'unreachable') || ClientFailure.is(error, 'rejected');
+        if (!(connectionEnded && hasArrived())) throw error;
       }
-      if (!arrived()) throw new ClientFailure('unreachable', 'the stream ended before it said anything');
+      if (!hasArrived()) throw new ClientFailure('unreachable', 'the stream ended before its first update');
     });
   }
 
-  /** Records what happens to the task until the turn has its outcome: from its stream, or by asking again and again. */
+  /** Records the updates of the task until the turn has its outcome: from its stream, or by polling. */
   private async follow(): Promise<void> {
-    const { waitMs, maxWaitMs } = this.timing;
-    for (let wait = waitMs; this.mirror.outcome === null;) {
-      const { news } = this.mirror;
-      await this.patiently(() => (this.subscribes ? this.listen() : this.look()));
-      if (this.mirror.outcome !== null) return;
-      wait = this.mirror.news > news ? waitMs : Math.min(wait * 2, maxWaitMs);
-      await sleep(wait, undefined, { signal: this.calls.signal });
+    const { mirror, timing } = this;
+    for (let attempt = 1; mirror.outcome === null;) {
+      const { changeCount } = mirror;
+      await this.whileUnreachable(() => (this.canSubscribe ? this.subscribe() : this.poll()));
+      if (mirror.outcome !== null) return;
+      attempt = mirror.changeCount > changeCount ? 1 : attempt + 1;
+      await sleep(backoffMs(attempt, timing, Math.random()), undefined, { signal: this.requests.signal });
     }
   }
 
-  private async listen(): Promise<void> {
-    const { taskId } = this.upstream!;
+  private async subscribe(): Promise<void> {
     try {
-      for await (const { update, id } of this.client.subscribe(taskId, this.calls.signal, this.lastEventId)) {
-        await this.take(update);
-        this.lastEventId = id;
-        if (this.mirror.outcome !== null) return;
-      }
+      await this.consume(this.session.subscribe(this.lastEventId));
     } catch (error) {
       if (!ClientFailure.is(error, 'rejected') || error.code === TASK_NOT_FOUND) throw error;
-      // It has ended, or cannot be resumed from there, or not be subscribed to at all.
-      if (this.lastEventId === undefined) this.subscribes = false;
+      // The task has ended, or the agent cannot resume a stream, or it supports no subscriptions.
+      if (this.lastEventId === undefined) this.canSubscribe = false;
       this.lastEventId = undefined;
-      await this.look();
+      await this.poll();
     }
   }
 
-  private async look(): Promise<void> {
-    await this.take({ type: 'task', task: await this.read(0) });
+  private async poll(): Promise<void> {
+    await this.take({ type: 'task', task: await this.session.read({ withHistory: false }) });
   }
 
-  private read(historyLength: number): Promise<UpstreamTaskSnapshot> {
-    return this.client.getTask(this.upstream!.taskId, historyLength, this.calls.signal);
+  /** Records the updates of a stream until it ends or the turn has its outcome. */
+  private async consume(events: ReturnType<UpstreamSession['stream']>, sentId?: string): Promise<void> {
+    for await (const { update, id } of events) {
+      await this.take(update, sentId);
+      this.lastEventId = id;
+      if (this.mirror.outcome !== null) return;
+    }
   }
 
-  /** The task that one of these messages made. Among the newest of its context: no run is lost for long. */
-  private async search(messageIds: readonly string[]): Promise<UpstreamTaskSnapshot | undefined> {
-    const tasks = await this.client.listTasks(this.contextId, this.calls.signal).catch((error: unknown) => {
-      if (ClientFailure.is(error, 'rejected')) return [];
-      throw error;
-    });
-    const found = tasks.find((task) => task.messageIds.some((id) => messageIds.includes(id)));
-    // A list has no artifacts.
-    return found && this.client.getTask(found.taskId, HISTORY, this.calls.signal);
-  }
-
-  /** `messageId`: of the message whose answer this is. */
-  private async take(update: UpstreamUpdate, messageId = this.upstream?.messageId): Promise<void> {
+  /** Records one update. `sentId`: the message that the update responds to. */
+  private async take(update: UpstreamUpdate, sentId = this.session.task?.messageId): Promise<void> {
+    const { session, mirror } = this;
     switch (update.type) {
       case 'message':
-        if (this.upstream === null) this.mirror.outcome = { state: 'replied', message: update.message };
-        else await this.mirror.status({ state: 'working', message: update.message });
+        if (session.task === null) mirror.outcome = { state: 'replied', message: update.message };
+        else await mirror.status({ state: 'working', message: update.message });
         return;
       case 'task':
-        await this.attach(update.task, messageId);
-        return this.mirror.task(update.task);
+        await session.attach(update.task, sentId);
+        return mirror.task(update.task);
       case 'artifact':
-        await this.attach(update.ids, messageId);
-        return this.mirror.chunk(update);
+        await session.attach(update.ids, sentId);
+        return mirror.chunk(update);
       case 'status':
-        await this.attach(update.ids, messageId);
-        return this.mirror.status(update.status);
+        await session.attach(update.ids, sentId);
+        return mirror.status(update.status);
+      default:
+        update satisfies never;
     }
   }
 
-  /** Records where the work is done, and which message has arrived there. */
-  private async attach({ taskId, contextId = this.contextId }: UpstreamIds, messageId = ''): Promise<void> {
-    const { upstream } = this;
-    if (upstream !== null && upstream.taskId !== taskId) {
-      throw new ClientFailure('invalid', `its answer is about task "${taskId}" and not about "${upstream.taskId}"`);
-    }
-    if (upstream?.messageId === messageId) return;
-    this.upstream = { taskId, contextId, messageId };
-    this.name();
-    await this.ctx.attach(this.upstream);
-  }
-
-  /** Messages that come while the agent works are sent on; what it refuses waits until it asks for something. */
-  private async forwardLater(): Promise<void> {
+  /** Forwards the messages that arrive during the run. A rejected message is sent again when the agent asks for input. */
+  private async forwardMessages(): Promise<void> {
     for await (const message of this.ctx.messages()) {
-      this.forwarding = this.named.then(() => this.forward(message));
+      this.forwarding = this.session.assigned.then(() => this.forward(message));
       await this.forwarding;
     }
   }
 
   private async forward(message: Message): Promise<void> {
+    const { session } = this;
     try {
-      await this.client.send(this.outgoing(message, true), this.calls.signal);
-      this.forwarded += 1;
-      if (!this.calls.signal.aborted) await this.attach(this.upstream!, this.sentAs(message));
+      await session.send(message);
+      this.forwardedCount += 1;
+      if (!this.requests.signal.aborted) await session.attach(session.task!, session.sentIdOf(message));
     } catch {
       this.pending.push(message);
     }
   }
 
   private async cancel(): Promise<void> {
-    const limit = AbortSignal.timeout(this.timing.cancelMs);
-    const late = new Promise<void>((resolve) => limit.addEventListener('abort', () => resolve(), { once: true }));
-    await Promise.race([this.named, late]);
-    if (this.upstream === null) return;
-    const { taskId } = this.upstream;
-    // Refused: it may have ended first, and then its outcome stands.
-    const { status } = await this.client.cancelTask(taskId, limit).catch(() => this.client.getTask(taskId, 0, limit));
-    if (isTerminal(status.state)) this.mirror.outcome ??= status;
+    const task = await this.session.cancel(AbortSignal.timeout(this.timing.cancelTimeoutMs));
+    if (task !== undefined && isTerminal(task.status.state)) this.mirror.outcome ??= task.status;
   }
 
-  private outgoing(message: Message, returnImmediately: boolean) {
-    // Ids of other tasks mean nothing there.
-    const { referenceTaskIds: _, ...said } = message;
-    const { contextId, upstream } = this;
-    const to = upstream === null ? { contextId } : { contextId: upstream.contextId, taskId: upstream.taskId };
-    return { message: { ...said, messageId: this.sentAs(message) }, ...to, returnImmediately };
+  private whileUnreachable<T>(work: () => Promise<T>): Promise<T> {
+    return retryWhileUnreachable(work, this.timing, () => this.mirror.changeCount, this.requests.signal);
   }
 
-  /** The same for every run that sends it. */
-  private sentAs({ messageId }: Message): string {
-    return derivedId('upstream', this.ctx.task.id, messageId);
-  }
-
-  private patiently<T>(work: () => Promise<T>): Promise<T> {
-    return patiently(work, this.timing, () => this.mirror.news, this.calls.signal);
-  }
-
-  private async giveUp(error: unknown): Promise<void> {
+  private async fail(error: unknown): Promise<void> {
     if (!(error instanceof ClientFailure)) throw error;
-    const why = `the upstream agent cannot go on: ${error.message}`;
-    const mayPass = error.kind === 'unreachable' || error.code === INTERNAL_ERROR;
-    if (mayPass) throw Object.assign(new Error(why), { retryable: true });
-    if (error.kind === 'invalid') {
-      const { id: taskId } = this.ctx.task;
-      throw new DomainError('InvalidAgentResponse', `invalid agent response: ${error.message}`, { taskId });
+    const text = `the upstream agent cannot continue: ${error.message}`;
+    switch (error.kind) {
+      case 'unreachable':
+        throw retryable(text);
+      case 'rejected':
+        if (error.code === INTERNAL_ERROR) throw retryable(text);
+        return this.ctx.fail(text);
+      case 'not-allowed':
+        return this.ctx.fail(text);
+      case 'invalid': {
+        const { id: taskId } = this.ctx.task;
+        throw new DomainError('InvalidAgentResponse', `invalid agent response: ${error.message}`, { taskId });
+      }
+      default:
+        error.kind satisfies never;
     }
-    await this.ctx.fail(why);
   }
 }
+
+const retryable = (text: string) => Object.assign(new Error(text), { retryable: true });

@@ -9,7 +9,7 @@ import { Upstream } from '../../../../test/support/processes/upstream.js';
 import type { Agent } from '../agents/agent.contract.js';
 import { upstreamAgent } from './upstream.agent.js';
 
-const TIMING = { patienceMs: 10_000, waitMs: 20, maxWaitMs: 200 };
+const TIMING = { giveUpAfterMs: 10_000, backoffMs: 20, maxBackoffMs: 200 };
 const alice = aMember('alice');
 
 let acta: Acta;
@@ -27,7 +27,7 @@ describe.each([
   { VERSION: '1.0', STREAMING: 'false' },
   { VERSION: '0.3', STREAMING: 'true' },
   { VERSION: '0.3', STREAMING: 'false' },
-] as const)('an upstream agent of A2A $VERSION (streams: $STREAMING)', (setup) => {
+] as const)('UpstreamTurn with an agent of A2A $VERSION (streaming: $STREAMING)', (setup) => {
   let upstream: Upstream;
   let replica: Replica;
   beforeAll(async () => {
@@ -43,37 +43,37 @@ describe.each([
   const named = (text: string) => `${text} (${setup.VERSION} ${setup.STREAMING})`;
   const send = (text: string) => replica.sendAndWait(alice, named(text));
 
-  it('does the work, and every chunk of it is in the record in order', async () => {
+  it('records every chunk of the work in order', async () => {
     const view = await send('report chunks 5 every 120');
     expect([view.state.status, artifactText(view)]).toEqual(['completed', ['0 1 2 3 4 ']]);
     expect(textOf(view.statusMessage!)).toBe('done');
     const { tasks } = await upstream.state();
-    const made = tasks.find(({ id }) => id === view.state.upstream?.taskId);
-    expect(made?.contextId).toBe(view.state.upstream?.contextId);
+    const upstreamTask = tasks.find(({ id }) => id === view.state.upstream?.taskId);
+    expect(upstreamTask?.contextId).toBe(view.state.upstream?.contextId);
     const recorded = await events(view.taskId);
     expect(recorded.find((event) => event.type === 'StatusReported')?.facts).toMatchObject({
       upstream: view.state.upstream,
     });
     const chunks = recorded.flatMap((event) => (event.type === 'ArtifactPublished' ? [event] : []));
-    // How many there are depends on the hour: what comes within 100 ms is one.
+    // Chunks that arrive within 100 ms become one, so the number depends on the timing.
     if (setup.STREAMING === 'true') expect(chunks.length).toBeGreaterThan(2);
     expect(chunks.slice(1).every(({ facts }) => facts.append || setup.STREAMING === 'false')).toBe(true);
     expect(chunks.at(-1)!.facts.last).toBe(setup.STREAMING === 'true');
   });
 
-  it('ends as the upstream task ends', async () => {
+  it('ends the task with the outcome of the upstream task', async () => {
     const failed = await send('fail');
     expect([failed.state.status, textOf(failed.statusMessage!)]).toEqual(['failed', 'failed, as asked']);
     const rejected = await send('reject');
     expect([rejected.state.status, textOf(rejected.statusMessage!)]).toEqual(['rejected', 'rejected, as asked']);
   });
 
-  it('replies without a task', async () => {
+  it('records a direct message response', async () => {
     const view = await send('reply');
     expect([view.state.status, textOf(view.statusMessage!)]).toEqual(['replied', named('reply').toUpperCase()]);
   });
 
-  it('asks, and the answer goes on in the same upstream task, whose artifacts of earlier turns are continued', async () => {
+  it('continues the same upstream task, and its artifacts of earlier turns, after a request for input', async () => {
     const asked = await send('draft then ask');
     expect([asked.state.status, textOf(asked.statusMessage!)]).toEqual(['input-required', 'which one?']);
     const { taskId } = asked;
@@ -85,12 +85,12 @@ describe.each([
     expect(calls.filter((call) => call.taskId === view.state.upstream!.taskId)).toHaveLength(2);
   });
 
-  it('asks for an authorization', async () => {
+  it('records a request for authorization', async () => {
     const view = await send('auth');
     expect([view.state.status, textOf(view.statusMessage!)]).toEqual(['auth-required', 'sign in']);
   });
 
-  it('is canceled when its client cancels', async () => {
+  it('cancels the upstream task when the client cancels', async () => {
     const taskId = await replica.submit(alice, named('chunks 500 every 20'));
     await replica.until(alice.tenantId, taskId, (state) => state.upstream !== undefined);
     const view = await replica.cancel(alice, taskId);
@@ -102,15 +102,15 @@ describe.each([
     expect(tasks.find(({ id }) => id === view.state.upstream!.taskId)?.status.state).toBe(5);
   });
 
-  it('is called off when its client cancels between two turns', async () => {
+  it('cancels the upstream task when the client cancels between two turns', async () => {
     const { taskId, state } = await send('then ask');
     expect((await replica.cancel(alice, taskId)).state.status).toBe('canceled');
-    const theirs = async () => (await upstream.state()).tasks.find(({ id }) => id === state.upstream!.taskId)!;
-    await eventually(theirs, ({ status }) => status.state === 5);
+    const upstreamTask = async () => (await upstream.state()).tasks.find(({ id }) => id === state.upstream!.taskId)!;
+    await eventually(upstreamTask, ({ status }) => status.state === 5);
   });
 
   // F14
-  it('gives an invalid response with a chunk for an artifact that was never started', async () => {
+  it('fails the task for a chunk of an artifact that was never started, as an invalid response', async () => {
     const view = await send('unstarted');
     if (setup.STREAMING === 'false') return expect(view.state.status).toBe('completed');
     expect(view.state.status).toBe('failed');
@@ -118,12 +118,12 @@ describe.each([
     return undefined;
   });
 
-  it('is waited for when it is killed and comes back, and goes on with the same task', async () => {
+  it('continues the same upstream task after the agent was killed and restarted', async () => {
     const taskId = await replica.submit(alice, named('killed chunks 500 every 20'));
     await replica.until(alice.tenantId, taskId, (state) => (state.run?.artifacts.length ?? 0) > 0);
     await upstream.kill();
     await upstream.restart();
-    const { upstream: theirs, run } = await replica.until(
+    const { upstream: upstreamTask, run } = await replica.until(
       alice.tenantId,
       taskId,
       ({ status }) => status === 'completed',
@@ -131,34 +131,38 @@ describe.each([
     expect(artifactText(await replica.get(alice, taskId))).toEqual(['completed after restart']);
     expect(run?.attempt).toBe(1);
     const { calls } = await upstream.state();
-    expect(calls.filter((call) => call.taskId === theirs!.taskId)).toHaveLength(1);
+    expect(calls.filter((call) => call.taskId === upstreamTask!.taskId)).toHaveLength(1);
   });
 
-  it('is asked again by the next attempt when it stays away for longer than a run waits', async () => {
-    const hasty = await acta.replica({
+  it('continues the same upstream task in the next attempt when the agent is unreachable for too long', async () => {
+    const strict = await acta.replica({
       agents: [
         await upstreamAgent(
           { url: upstream.url },
-          { allowPrivate: true, timing: { ...TIMING, patienceMs: 100 } },
-          { name: `hasty-${setup.VERSION}-${setup.STREAMING}`, retry: { attempts: 20, backoffMs: 300 } },
+          { allowPrivate: true, timing: { ...TIMING, giveUpAfterMs: 100 } },
+          { name: `strict-${setup.VERSION}-${setup.STREAMING}`, retry: { attempts: 20, backoffMs: 300 } },
         ),
       ],
     });
-    const taskId = await hasty.submit(alice, named('chunks 400 every 20'));
-    await hasty.until(alice.tenantId, taskId, (state) => (state.run?.artifacts.length ?? 0) > 0);
+    const taskId = await strict.submit(alice, named('chunks 400 every 20'));
+    await strict.until(alice.tenantId, taskId, (state) => (state.run?.artifacts.length ?? 0) > 0);
     await upstream.kill();
-    await hasty.until(alice.tenantId, taskId, (state) => state.attempts > 1 || state.run?.outcome === 'lost');
+    await strict.until(alice.tenantId, taskId, (state) => state.attempts > 1 || state.run?.outcome === 'lost');
     await upstream.restart();
-    const { upstream: theirs } = await hasty.until(alice.tenantId, taskId, ({ status }) => status === 'completed');
-    expect(artifactText(await hasty.get(alice, taskId))).toEqual(['completed after restart']);
+    const { upstream: upstreamTask } = await strict.until(
+      alice.tenantId,
+      taskId,
+      ({ status }) => status === 'completed',
+    );
+    expect(artifactText(await strict.get(alice, taskId))).toEqual(['completed after restart']);
     const { calls } = await upstream.state();
-    expect(calls.filter((call) => call.taskId === theirs!.taskId)).toHaveLength(1);
-    await hasty.close();
+    expect(calls.filter((call) => call.taskId === upstreamTask!.taskId)).toHaveLength(1);
+    await strict.close();
   });
 });
 
-describe('a message to an upstream agent at work', () => {
-  it('is sent on to its task', async () => {
+describe('UpstreamTurn', () => {
+  it('forwards a message that arrives during the run to the upstream task', async () => {
     const upstream = await Upstream.start();
     const replica = await acta.replica({ agents: [await agentAt(upstream.url, { name: 'forwarding' })] });
     const taskId = await replica.submit(alice, 'chunks 40 every 50');
@@ -171,82 +175,81 @@ describe('a message to an upstream agent at work', () => {
     await replica.close();
     await upstream.kill();
   });
-});
 
-describe.each([
-  { who: 'by the same run', patienceMs: TIMING.patienceMs },
-  { who: 'by the next run, when the first was lost with it', patienceMs: 0 },
-])('a send whose answer is lost', ({ who, patienceMs }) => {
-  it(`is found by its context ${who}, and not sent twice, where the upstream agent can list its tasks`, async () => {
+  // A2A 1.0 can list tasks by context, so the message is not sent twice.
+  it.each([
+    { run: 'the same run', giveUpAfterMs: TIMING.giveUpAfterMs },
+    { run: 'the next run, after the first run is lost,', giveUpAfterMs: 0 },
+  ])('finds the task of a send whose response was lost by its context in $run', async ({ run, giveUpAfterMs }) => {
     const upstream = await Upstream.start();
     const proxy = await LossyProxy.start(upstream.url);
-    const named = await Upstream.start({ CARD_URL: proxy.url });
-    const timing = { ...TIMING, patienceMs };
-    const own = { name: `lossy-${patienceMs}`, retry: { attempts: 5, backoffMs: 100 } };
-    const lossy = await upstreamAgent({ url: named.url }, { allowPrivate: true, timing }, own);
+    const behindProxy = await Upstream.start({ CARD_URL: proxy.url });
+    const timing = { ...TIMING, giveUpAfterMs };
+    const own = { name: `lossy-${giveUpAfterMs}`, retry: { attempts: 5, backoffMs: 100 } };
+    const lossy = await upstreamAgent({ url: behindProxy.url }, { allowPrivate: true, timing }, own);
     const replica = await acta.replica({ agents: [lossy] });
-    proxy.swallow = true;
-    const taskId = await replica.submit(alice, `${who} chunks 3 every 300`);
+    proxy.loseNext = true;
+    const taskId = await replica.submit(alice, `${run} chunks 3 every 300`);
     await replica.until(alice.tenantId, taskId, ({ status }) => status === 'completed');
-    expect(proxy.swallowed).toBe(1);
+    expect(proxy.lostCount).toBe(1);
     const runs = (await replica.events(alice.tenantId, taskId)).filter(({ type }) => type === 'RunStarted');
-    expect(runs).toHaveLength(patienceMs > 0 ? 1 : 2);
+    expect(runs).toHaveLength(giveUpAfterMs > 0 ? 1 : 2);
     expect(artifactText(await replica.get(alice, taskId))).toEqual(['0 1 2 ']);
     expect((await upstream.state()).calls).toHaveLength(1);
     await replica.close();
     await proxy.close();
     await upstream.kill();
-    await named.kill();
+    await behindProxy.kill();
   });
 });
 
-describe('an address of an upstream agent', () => {
-  it('must be public unless private ones are allowed, also when a card names it', async () => {
-    const refused = (url: string, allowPrivate = false) =>
+describe('upstreamAgent', () => {
+  it('rejects a private address unless private addresses are allowed, also if a card names it', async () => {
+    const errorFor = (url: string, allowPrivate = false) =>
       upstreamAgent({ url }, { allowPrivate }).then(
         () => null,
         (error: Error) => error.message,
       );
-    expect(await refused('https://127.0.0.1:1/')).toMatch(
+    expect(await errorFor('https://127.0.0.1:1/')).toMatch(
       /https:\/\/127\.0\.0\.1:1\/ cannot be used: .*loopback.*ACTA_UPSTREAM_ALLOW_PRIVATE/,
     );
-    expect(await refused('http://agent.example/')).toMatch(/must be an https URL/);
-    expect(await refused('http://127.0.0.1:1/', true)).toMatch(
+    expect(await errorFor('http://agent.example/')).toMatch(/must be an https URL/);
+    expect(await errorFor('http://127.0.0.1:1/', true)).toMatch(
       /http:\/\/127\.0\.0\.1:1\/ cannot be used: .*ECONNREFUSED/,
     );
   });
 });
 
-/** Stands before a server, and loses the first answer when it is told to. */
+/** A proxy that drops the next response when `loseNext` is set. */
 class LossyProxy {
-  swallow = false;
-  swallowed = 0;
+  loseNext = false;
+  lostCount = 0;
   private readonly sockets = new Set<Socket>();
 
   private constructor(private readonly server: Server) {}
 
-  static async start(target: string): Promise<LossyProxy> {
-    const { hostname, port } = new URL(target);
+  static async start(targetUrl: string): Promise<LossyProxy> {
+    const { hostname, port } = new URL(targetUrl);
     const proxy: LossyProxy = new LossyProxy(
       createServer((socket) => {
-        const swallow = proxy.swallow;
-        proxy.swallow = false;
-        const onward = dial(Number(port), hostname);
-        for (const end of [socket, onward]) {
+        const { loseNext } = proxy;
+        proxy.loseNext = false;
+        const target = dial(Number(port), hostname);
+        for (const end of [socket, target]) {
           proxy.sockets.add(end);
           end.on('error', () => undefined);
         }
-        socket.pipe(onward);
-        if (!swallow) onward.pipe(socket);
+        socket.pipe(target);
+        if (!loseNext) target.pipe(socket);
         else {
-          onward.once('data', () => {
-            proxy.swallowed += 1;
+          target.once('data', () => {
+            proxy.lostCount += 1;
             socket.destroy();
           });
-          onward.resume();
+          target.resume();
         }
-        socket.once('close', () => (swallow ? undefined : onward.destroy()));
-        onward.once('close', () => socket.destroy());
+        socket.once('close', () => (loseNext ? undefined : target.destroy()));
+        target.once('close', () => socket.destroy());
       }),
     );
     await new Promise<void>((resolve) => proxy.server.listen(0, '127.0.0.1', resolve));

@@ -1,136 +1,148 @@
 import { DomainError, type Principal } from '@app/domain';
-import { filter, interval, merge, type Observable } from 'rxjs';
+import { filter, interval, merge, type Observable, type Subscription } from 'rxjs';
 
-/** Each costs a connection of HTTP, and nothing of the database while nothing comes. */
-const LIMITS = { ofWorker: 1_000, inAll: 5_000 };
+/** A waiting claim costs an HTTP connection, but no query until a task is queued. */
+const LIMITS = { perWorker: 1_000, total: 5_000 };
 const RETRY_AFTER_SECONDS = 5;
+/** How long a queue of claims waits for a wake-up before it looks for tasks without one. */
+const POLL_MS = 1_000;
 
 /**
- * Claims that wait for work. Those that would find the same stand in one line: a wake-up goes to the first of it, and to
- * the next one only when the first has found something. Else each task would set off a query of everyone who waits.
+ * Claims that wait for tasks. Claims of one tenant for the same agents and rings find the same tasks, so they share a queue.
+ * A wake-up goes to the first claim in the queue, and to the next one only if the first has found something. Otherwise each
+ * new task would cause one query per waiting claim.
  */
 export class WaitingClaims {
-  private readonly lines = new Map<string, { readonly line: Line; readonly close: () => void; members: number }>();
-  private readonly perWorker = new Map<string, number>();
-  private all = 0;
+  private readonly queues = new Map<string, ClaimQueue>();
+  private readonly countByWorker = new Map<string, number>();
+  private total = 0;
 
   constructor(
-    private readonly queued: Observable<string>,
-    /** How long a line waits for a wake-up before its first one looks again all the same. */
-    private readonly pollMs: number,
+    private readonly queuedAgents: Observable<string>,
+    private readonly pollMs = POLL_MS,
     private readonly limits = LIMITS,
   ) {}
 
-  /** Looks, and again whenever its turn comes, until it finds something or is over: then nothing. Errors: Overloaded. */
+  /**
+   * Calls `tryClaim` immediately, and again each time it is the claim's turn, until it returns something. Returns an empty
+   * array when the signal aborts. Errors: Overloaded.
+   */
   async untilFound<T>(
     worker: Principal,
     agents: readonly string[],
-    over: AbortSignal,
-    look: () => Promise<T[]>,
+    signal: AbortSignal,
+    tryClaim: () => Promise<T[]>,
   ): Promise<T[]> {
-    this.admit(worker);
-    // Stands in line before it looks: what is queued in between is heard.
-    const { line, leave } = this.join(worker, agents);
+    this.requireCapacity(worker);
+    // The claim joins the queue before its first query, so that it gets the wake-up of a task that is queued meanwhile.
+    const { queue, leave } = this.join(worker, agents);
     try {
-      let found = await look();
-      while (found.length === 0 && !over.aborted) found = await line.turn(over, look);
+      let found = await tryClaim();
+      while (found.length === 0 && !signal.aborted) found = await queue.claimInTurn(signal, tryClaim);
       return found;
     } finally {
       leave();
     }
   }
 
-  private admit({ tenantId, subject }: Principal): void {
-    const { ofWorker, inAll } = this.limits;
-    const own = this.perWorker.get(nameOf(tenantId, subject)) ?? 0;
-    if (own >= ofWorker) throw overloaded(`${ofWorker} claims of this worker wait already`);
-    if (this.all >= inAll) throw overloaded('the server has as many waiting claims as it takes');
+  private requireCapacity(worker: Principal): void {
+    const { perWorker, total } = this.limits;
+    const ownCount = this.countByWorker.get(workerKey(worker)) ?? 0;
+    if (ownCount >= perWorker) throw overloaded(`worker "${worker.subject}" already has ${perWorker} waiting claims`);
+    if (this.total >= total) throw overloaded(`the server already has ${total} waiting claims`);
   }
 
-  private join({ tenantId, subject, rings }: Principal, agents: readonly string[]) {
-    const worker = nameOf(tenantId, subject);
-    const scope = JSON.stringify([tenantId, agents.toSorted(), rings.toSorted()]);
-    const found = this.lines.get(scope) ?? { ...this.open(agents), members: 0 };
-    this.lines.set(scope, found);
-    found.members += 1;
-    this.perWorker.set(worker, (this.perWorker.get(worker) ?? 0) + 1);
-    this.all += 1;
+  private join(worker: Principal, agents: readonly string[]): { queue: ClaimQueue; leave: () => void } {
+    const key = workerKey(worker);
+    const scope = JSON.stringify([worker.tenantId, agents.toSorted(), worker.rings.toSorted()]);
+    const queue = this.queues.get(scope) ?? this.openQueue(agents);
+    this.queues.set(scope, queue);
+    queue.members += 1;
+    this.countByWorker.set(key, (this.countByWorker.get(key) ?? 0) + 1);
+    this.total += 1;
     const leave = () => {
-      this.all -= 1;
-      const left = this.perWorker.get(worker)! - 1;
-      if (left === 0) this.perWorker.delete(worker);
-      else this.perWorker.set(worker, left);
-      found.members -= 1;
-      if (found.members > 0) return;
-      this.lines.delete(scope);
-      found.close();
+      this.total -= 1;
+      const remaining = this.countByWorker.get(key)! - 1;
+      if (remaining === 0) this.countByWorker.delete(key);
+      else this.countByWorker.set(key, remaining);
+      queue.members -= 1;
+      if (queue.members > 0) return;
+      this.queues.delete(scope);
+      queue.close();
     };
-    return { line: found.line, leave };
+    return { queue, leave };
   }
 
-  private open(agents: readonly string[]) {
-    const line = new Line();
-    const wakeups = merge(this.queued.pipe(filter((agent) => agents.includes(agent))), interval(this.pollMs));
-    const subscription = wakeups.subscribe(() => line.ring());
-    return { line, close: () => subscription.unsubscribe() };
+  private openQueue(agents: readonly string[]): ClaimQueue {
+    const queued = this.queuedAgents.pipe(filter((agent) => agents.includes(agent)));
+    return new ClaimQueue(merge(queued, interval(this.pollMs)));
   }
 }
 
-/** One looks at a time. */
-class Line {
+/** Waiting claims that would find the same tasks. One claim at a time looks for tasks. */
+class ClaimQueue {
+  members = 0;
   private readonly waiting = new Set<() => void>();
-  private rung = false;
-  private looking = false;
+  private wakeUpPending = false;
+  private claiming = false;
+  private readonly subscription: Subscription;
 
-  ring(): void {
-    this.rung = true;
-    this.callNext();
-  }
-
-  /** Waits for its turn, and looks; nothing when it is over before. */
-  async turn<T>(over: AbortSignal, look: () => Promise<T[]>): Promise<T[]> {
-    if (!(await this.called(over))) return [];
-    // Where something was there may be more, and who could not look, or failed to, leaves its turn to the next.
-    let more = true;
-    try {
-      if (over.aborted) return [];
-      const found = await look();
-      more = found.length > 0;
-      return found;
-    } finally {
-      if (more) this.rung = true;
-      this.looking = false;
-      this.callNext();
-    }
-  }
-
-  private called(over: AbortSignal): Promise<boolean> {
-    return new Promise((resolve) => {
-      const call = () => {
-        over.removeEventListener('abort', leave);
-        resolve(true);
-      };
-      const leave = () => {
-        this.waiting.delete(call);
-        resolve(false);
-      };
-      over.addEventListener('abort', leave, { once: true });
-      this.waiting.add(call);
-      this.callNext();
+  constructor(wakeUps: Observable<unknown>) {
+    this.subscription = wakeUps.subscribe(() => {
+      this.wakeUpPending = true;
+      this.startNext();
     });
   }
 
-  private callNext(): void {
+  close(): void {
+    this.subscription.unsubscribe();
+  }
+
+  /** Waits for the claim's turn and calls `tryClaim`. Returns an empty array if the signal aborts first. */
+  async claimInTurn<T>(signal: AbortSignal, tryClaim: () => Promise<T[]>): Promise<T[]> {
+    if (!(await this.untilTurn(signal))) return [];
+    // The next claim gets a turn if this one found something, because there may be more, and if this one failed or aborted.
+    let passOn = true;
+    try {
+      if (signal.aborted) return [];
+      const found = await tryClaim();
+      passOn = found.length > 0;
+      return found;
+    } finally {
+      if (passOn) this.wakeUpPending = true;
+      this.claiming = false;
+      this.startNext();
+    }
+  }
+
+  /** Resolves to true when it is the claim's turn, and to false when the signal aborts first. */
+  private untilTurn(signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const start = () => {
+        signal.removeEventListener('abort', leave);
+        resolve(true);
+      };
+      const leave = () => {
+        this.waiting.delete(start);
+        resolve(false);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.waiting.add(start);
+      this.startNext();
+    });
+  }
+
+  private startNext(): void {
     const [first] = this.waiting;
-    if (!this.rung || this.looking || first === undefined) return;
+    if (!this.wakeUpPending || this.claiming || first === undefined) return;
     this.waiting.delete(first);
-    this.rung = false;
-    this.looking = true;
+    this.wakeUpPending = false;
+    this.claiming = true;
     first();
   }
 }
 
-const nameOf = (tenantId: string, subject: string) => `${tenantId}\n${subject}`;
+const workerKey = ({ tenantId, subject }: Principal) => `${tenantId}\n${subject}`;
 
-const overloaded = (why: string) =>
-  new DomainError('Overloaded', `${why}; claim again later`, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+const overloaded = (problem: string) =>
+  new DomainError('Overloaded', `${problem}; claim again later`, { retryAfterSeconds: RETRY_AFTER_SECONDS });

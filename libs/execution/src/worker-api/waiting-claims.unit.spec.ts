@@ -5,31 +5,18 @@ import { aWorker } from '../../../../test/support/tasks.js';
 import { WaitingClaims } from './waiting-claims.js';
 
 const POLL_MS = 1_000;
-const here = new AbortController().signal;
-let queued: Subject<string>;
+const noAbort = new AbortController().signal;
+let queuedAgents: Subject<string>;
 let claims: WaitingClaims;
-let work: string[];
-let looks: string[];
+let tasks: string[];
+/** The claims that looked for a task, in order. */
+let attempts: string[];
 
-beforeEach(() => {
-  jest.useFakeTimers();
-  queued = new Subject();
-  claims = new WaitingClaims(queued, POLL_MS, { ofWorker: 3, inAll: 5 });
-  work = [];
-  looks = [];
-});
-afterEach(() => {
-  // Whoever has gone leaves no timer and no ear behind.
-  expect(jest.getTimerCount()).toBe(0);
-  expect(queued.observed).toBe(false);
-  jest.useRealTimers();
-});
-
-/** A claim that waits; each look of it takes one piece of work. */
-function waiting(name: string, worker: Principal = aWorker('worker'), over: AbortSignal = here) {
-  return claims.untilFound(worker, worker.agents, over, async () => {
-    looks.push(name);
-    return work.splice(0, 1);
+/** A claim that waits. Each of its attempts takes one task. */
+function claim(name: string, worker: Principal = aWorker('worker'), signal: AbortSignal = noAbort) {
+  return claims.untilFound(worker, worker.agents, signal, async () => {
+    attempts.push(name);
+    return tasks.splice(0, 1);
   });
 }
 
@@ -37,110 +24,124 @@ async function settled(): Promise<void> {
   await jest.advanceTimersByTimeAsync(0);
 }
 
-function queue(...pieces: string[]): Promise<void> {
-  work.push(...pieces);
-  queued.next('tester');
+function queue(...added: string[]): Promise<void> {
+  tasks.push(...added);
+  queuedAgents.next('tester');
   return settled();
 }
 
-describe('a wake-up', () => {
-  it('is for the first in line, and for the next while there is something', async () => {
-    const all = ['a', 'b', 'c'].map((name) => waiting(name));
+describe('WaitingClaims', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+    queuedAgents = new Subject();
+    claims = new WaitingClaims(queuedAgents, POLL_MS, { perWorker: 3, total: 5 });
+    tasks = [];
+    attempts = [];
+  });
+  afterEach(() => {
+    // Claims that have ended leave no timer and no subscription.
+    expect(jest.getTimerCount()).toBe(0);
+    expect(queuedAgents.observed).toBe(false);
+    jest.useRealTimers();
+  });
+
+  it('wakes the first claim in the queue, and the next one as long as tasks are found', async () => {
+    const all = ['a', 'b', 'c'].map((name) => claim(name));
     await settled();
     await queue('one');
-    // The second looks because the first found something, and the third not, because the second found nothing.
-    expect(looks).toEqual(['a', 'b', 'c', 'a', 'b']);
+    // The second claim looks because the first found a task. The third does not, because the second found none.
+    expect(attempts).toEqual(['a', 'b', 'c', 'a', 'b']);
     await queue('two', 'three');
-    expect(looks.slice(5)).toEqual(['c', 'b']);
+    expect(attempts.slice(5)).toEqual(['c', 'b']);
     expect(await Promise.all(all)).toEqual([['one'], ['three'], ['two']]);
   });
 
-  it('goes to the next when the first fails to look', async () => {
-    const failing = claims.untilFound(aWorker('worker'), ['tester'], here, async () => {
-      if (looks.push('fails') === 1) return [];
-      throw new Error('the database is away');
+  it('wakes the next claim when the first one fails', async () => {
+    const failing = claims.untilFound(aWorker('worker'), ['tester'], noAbort, async () => {
+      if (attempts.push('fails') === 1) return [];
+      throw new Error('the database is unavailable');
     });
     failing.catch(() => undefined);
     await settled();
-    const second = waiting('second');
+    const second = claim('second');
     await settled();
     await queue('one');
-    expect(looks).toEqual(['fails', 'second', 'fails', 'second']);
-    await expect(failing).rejects.toThrow('the database is away');
+    expect(attempts).toEqual(['fails', 'second', 'fails', 'second']);
+    await expect(failing).rejects.toThrow('the database is unavailable');
     expect(await second).toEqual(['one']);
   });
 
-  it('goes to each line that could take the work', async () => {
-    const ends = new AbortController();
-    const strangers = [aWorker('of another ring', { rings: ['ring:ops'] }), aWorker('x', { tenantId: 'umbrella' })];
-    const all = strangers.map((stranger) => waiting(stranger.subject, stranger, ends.signal));
-    const deaf = waiting('of another agent', aWorker('deaf', { agents: ['other'] }), ends.signal);
+  it('wakes one claim of each tenant, ring and agent that could take the task', async () => {
+    const end = new AbortController();
+    const others = [aWorker('of a different ring', { rings: ['ring:ops'] }), aWorker('x', { tenantId: 'umbrella' })];
+    const all = others.map((other) => claim(other.subject, other, end.signal));
+    const otherAgent = claim('of a different agent', aWorker('other agent', { agents: ['other'] }), end.signal);
     await settled();
-    looks = [];
+    attempts = [];
     await queue();
-    expect(looks).toEqual(['of another ring', 'x']);
-    ends.abort();
-    expect(await Promise.all([...all, deaf])).toEqual([[], [], []]);
+    expect(attempts).toEqual(['of a different ring', 'x']);
+    end.abort();
+    expect(await Promise.all([...all, otherAgent])).toEqual([[], [], []]);
   });
 
-  it('is not lost with one who goes when its turn has come', async () => {
-    const goes = new AbortController();
-    const gone = waiting('gone', aWorker('worker'), goes.signal);
-    const next = waiting('next');
+  it('wakes the next claim when the first one aborts during its turn', async () => {
+    const abort = new AbortController();
+    const aborted = claim('aborted', aWorker('worker'), abort.signal);
+    const next = claim('next');
     await settled();
-    work.push('one');
-    queued.next('tester');
-    goes.abort();
-    expect(await gone).toEqual([]);
+    tasks.push('one');
+    queuedAgents.next('tester');
+    abort.abort();
+    expect(await aborted).toEqual([]);
     expect(await next).toEqual(['one']);
   });
 
-  it('that comes while everyone looks for the first time is heard', async () => {
-    let answer = (_found: string[]) => {};
-    const first = new Promise<string[]>((resolve) => (answer = resolve));
-    const answers = [first, Promise.resolve(['one'])];
-    const claimed = claims.untilFound(aWorker('worker'), ['tester'], here, () => answers.shift()!);
-    queued.next('tester');
-    answer([]);
+  it('keeps a wake-up that comes during the first attempt of a claim', async () => {
+    let finishFirst = (_found: string[]) => {};
+    const first = new Promise<string[]>((resolve) => (finishFirst = resolve));
+    const results = [first, Promise.resolve(['one'])];
+    const claimed = claims.untilFound(aWorker('worker'), ['tester'], noAbort, () => results.shift()!);
+    queuedAgents.next('tester');
+    finishFirst([]);
     expect(await claimed).toEqual(['one']);
   });
-});
 
-it('looks once in a while for the whole line, one after the other', async () => {
-  const ends = new AbortController();
-  const all = ['a', 'b'].map((name) => waiting(name, aWorker('worker'), ends.signal));
-  await settled();
-  looks = [];
-  await jest.advanceTimersByTimeAsync(4 * POLL_MS);
-  expect(looks).toEqual(['a', 'b', 'a', 'b']);
-  ends.abort();
-  expect(await Promise.all(all)).toEqual([[], []]);
-});
+  it('lets one claim of the queue look for tasks in each poll period', async () => {
+    const end = new AbortController();
+    const all = ['a', 'b'].map((name) => claim(name, aWorker('worker'), end.signal));
+    await settled();
+    attempts = [];
+    await jest.advanceTimersByTimeAsync(4 * POLL_MS);
+    expect(attempts).toEqual(['a', 'b', 'a', 'b']);
+    end.abort();
+    expect(await Promise.all(all)).toEqual([[], []]);
+  });
 
-it('leaves the line to the others when a look fails', async () => {
-  const broken = new Error('Connection terminated unexpectedly');
-  const fails: (() => Promise<string[]>)[] = [async () => [], async () => Promise.reject(broken)];
-  const failing = claims.untilFound(aWorker('worker'), ['tester'], here, () => fails.shift()!());
-  failing.catch(() => undefined);
-  const other = waiting('other');
-  await settled();
-  await queue();
-  await expect(failing).rejects.toBe(broken);
-  await queue('one');
-  expect(await other).toEqual(['one']);
-});
+  it('keeps the queue working for the other claims when one claim fails', async () => {
+    const broken = new Error('Connection terminated unexpectedly');
+    const results: (() => Promise<string[]>)[] = [async () => [], async () => Promise.reject(broken)];
+    const failing = claims.untilFound(aWorker('worker'), ['tester'], noAbort, () => results.shift()!());
+    failing.catch(() => undefined);
+    const other = claim('other');
+    await settled();
+    await queue();
+    await expect(failing).rejects.toBe(broken);
+    await queue('one');
+    expect(await other).toEqual(['one']);
+  });
 
-it('lets so many of one worker wait, and so many in all, and takes more once some have gone', async () => {
-  const ends = new AbortController();
-  const refused = { kind: 'Overloaded', details: { retryAfterSeconds: 5 } };
-  const of = (subject: string, over = ends.signal) => waiting(subject, aWorker(subject), over);
-  const one = new AbortController();
-  const all = [of('a'), of('a'), of('a', one.signal)];
-  await expect(of('a')).rejects.toMatchObject(refused);
-  one.abort();
-  await all[2];
-  all.push(of('a'), of('b'), of('c'));
-  await expect(of('d')).rejects.toMatchObject(refused);
-  ends.abort();
-  expect(await Promise.all(all)).toEqual(all.map(() => []));
+  it('limits the waiting claims of one worker and of all workers, and accepts more when some have ended', async () => {
+    const end = new AbortController();
+    const overloaded = { kind: 'Overloaded', details: { retryAfterSeconds: 5 } };
+    const claimOf = (subject: string, signal = end.signal) => claim(subject, aWorker(subject), signal);
+    const one = new AbortController();
+    const all = [claimOf('a'), claimOf('a'), claimOf('a', one.signal)];
+    await expect(claimOf('a')).rejects.toMatchObject(overloaded);
+    one.abort();
+    await all[2];
+    all.push(claimOf('a'), claimOf('b'), claimOf('c'));
+    await expect(claimOf('d')).rejects.toMatchObject(overloaded);
+    end.abort();
+    expect(await Promise.all(all)).toEqual(all.map(() => []));
+  });
 });

@@ -1,217 +1,216 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { DomainError, type Principal } from '@app/domain';
-import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
+import { DomainError } from '@app/domain';
+import { anAgent } from '../../../../test/support/acta.js';
 import { aMember, aWorker } from '../../../../test/support/tasks.js';
+import { alice, worker, WorkerApi } from '../../../../test/support/clients/worker-api.js';
 
-const alice = aMember('alice');
-const worker = aWorker('worker');
-const remote = anAgent(undefined);
-let acta: Acta;
-let replica: Replica;
+const RELEASED = ['RunStarted', 'RunLost', 'RunRetried'];
+const connectionLost = new Error('Connection terminated unexpectedly');
+let api: WorkerApi;
+
 beforeEach(async () => {
-  acta = await Acta.open();
-  replica = await acta.replica({ agents: [remote, { ...remote, name: 'other' }] });
+  api = await WorkerApi.open();
 });
-afterEach(() => acta?.close());
+afterEach(() => api?.close());
 
-const here = new AbortController().signal;
-const claim = (who: Principal = worker, wanted: Parameters<Replica['remote']['claim']>[1] = {}) =>
-  replica.remote.claim(who, wanted, here);
-const HANDED_BACK = ['RunStarted', 'RunLost', 'RunRetried'];
-const typesOf = async (taskId: string) => (await replica.events(alice.tenantId, taskId)).map(({ type }) => type);
+/** The events of a task after its message. */
+const typesAfterMessage = async (taskId: string) => (await api.typesOf(taskId)).slice(2);
 
-describe('a claim', () => {
-  it('gives work of the worker’s tenant, agents and rings, and of no others', async () => {
-    await replica.submit(aMember('alice', { tenantId: 'umbrella' }), 'of another tenant');
-    await replica.submit(aMember('alice', { rings: ['ring:ops'] }), 'in another ring');
-    await replica.submit(alice, 'for another agent', { agent: 'other' });
-    expect(await claim(worker, { limit: 32 })).toEqual([]);
-    const [ops] = await claim(aWorker('ops', { rings: ['ring:ops'] }));
+describe('WorkerClaims', () => {
+  it("claims only tasks of the worker's tenant, agents and rings", async () => {
+    await api.replica.submit(aMember('alice', { tenantId: 'umbrella' }), 'in a different tenant');
+    await api.replica.submit(aMember('alice', { rings: ['ring:ops'] }), 'in a different ring');
+    await api.replica.submit(alice, 'for a different agent', { agent: 'other' });
+    expect(await api.claim(worker, { limit: 32 })).toEqual([]);
+    const [ops] = await api.claim(aWorker('ops', { rings: ['ring:ops'] }));
     expect(ops).toMatchObject({ ring: 'ring:ops' });
     const both = aWorker('both', { agents: ['tester', 'other'] });
-    expect(await claim(both, { agents: ['tester'] })).toEqual([]);
-    expect(await claim(both, { agents: [] })).toMatchObject([{ agent: 'other' }]);
-    await expect(claim(worker, { agents: ['other'] })).rejects.toMatchObject({ kind: 'Forbidden' });
+    expect(await api.claim(both, { agents: ['tester'] })).toEqual([]);
+    expect(await api.claim(both, { agents: [] })).toMatchObject([{ agent: 'other' }]);
+    await expect(api.claim(worker, { agents: ['other'] })).rejects.toMatchObject({ kind: 'Forbidden' });
   });
 
-  it.each(['member', 'admin'] as const)('is refused to the key of a %s', async (role) => {
-    await expect(claim(aWorker('x', { role }))).rejects.toMatchObject({ kind: 'Forbidden' });
+  it.each(['member', 'admin'] as const)('rejects a claim with the key of a %s', async (role) => {
+    await expect(api.claim(aWorker('x', { role }))).rejects.toMatchObject({ kind: 'Forbidden' });
   });
 
-  it('gives the oldest first, as many as were asked for, each to one worker', async () => {
-    for (const n of [1, 2, 3, 4, 5]) await replica.submit(alice, `task ${n}`);
-    const [first, ...others] = await Promise.all([1, 2, 3].map(() => claim(worker, { limit: 2 })));
-    const ids = [...first!, ...others.flat()].map(({ taskId }) => taskId);
+  it('claims the oldest tasks first, up to the limit, each for one worker', async () => {
+    for (const n of [1, 2, 3, 4, 5]) await api.replica.submit(alice, `task ${n}`);
+    const claimed = (await Promise.all([1, 2, 3].map(() => api.claim(worker, { limit: 2 })))).flat();
+    const ids = claimed.map(({ taskId }) => taskId);
     expect(new Set(ids).size).toBe(ids.length);
-    const rest = await claim(worker, { limit: 32 });
-    expect(ids.length + rest.length).toBe(5);
+    const remaining = await api.claim(worker, { limit: 32 });
+    expect(ids.length + remaining.length).toBe(5);
   });
 
-  it('gives a new turn of an old task after what was queued before it, and a run that was lost before what came later', async () => {
-    const old = await replica.submit(alice, 'old');
-    const [first] = await claim();
+  it('claims a new turn after tasks that were queued before it, and a lost run before tasks that were queued later', async () => {
+    const old = await api.replica.submit(alice, 'old');
+    const [first] = await api.claim();
     const message = { parts: [{ text: 'what?' }] };
-    await replica.remote.finish(worker, first!.runId, { ...first!, seq: 1 }, { type: 'requireInput', message });
-    const younger = await replica.submit(alice, 'younger');
-    await replica.submit(alice, 'that', { taskId: old });
-    const [second] = await claim();
+    await api.runs.finish(worker, first!.runId, { ...first!, seq: 1 }, { type: 'requireInput', message });
+    const younger = await api.replica.submit(alice, 'younger');
+    await api.replica.submit(alice, 'that', { taskId: old });
+    const [second] = await api.claim();
     expect(second).toMatchObject({ taskId: younger });
-    const youngest = await replica.submit(alice, 'youngest');
-    await replica.remote.finish(worker, second!.runId, { ...second!, seq: 1 }, { type: 'release' });
+    const youngest = await api.replica.submit(alice, 'youngest');
+    await api.runs.finish(worker, second!.runId, { ...second!, seq: 1 }, { type: 'release' });
     const order = [];
-    for (let n = 0; n < 3; n += 1) order.push(...(await claim()));
+    for (let n = 0; n < 3; n += 1) order.push(...(await api.claim()));
     expect(order.map(({ taskId }) => taskId)).toEqual([younger, old, youngest]);
   });
 
-  it('that waits is answered as soon as work comes, from this process or another', async () => {
-    const other = await acta.replica({ agents: [remote], concurrency: 0 });
-    for (const from of [replica, other]) {
-      const looks = watchLooks();
-      const waiting = claim(worker, { waitMs: 30_000 });
-      await looks.first;
-      const taskId = await from.submit(alice, `from ${from === other ? 'another' : 'here'}`);
+  it('ends a waiting claim as soon as a task is queued, by this process or by a different one', async () => {
+    const other = await api.acta.replica({ agents: [anAgent(undefined)], concurrency: 0 });
+    for (const from of [api.replica, other]) {
+      const attempts = watchAttempts();
+      const waiting = api.claim(worker, { waitMs: 30_000 });
+      await attempts.first;
+      const taskId = await from.submit(alice, `from ${from === other ? 'the other process' : 'this process'}`);
       expect(await waiting).toMatchObject([{ taskId }]);
-      looks.stop();
-      // It looked once in vain, and once because it was told to.
-      expect(looks.count()).toBe(2);
+      attempts.stop();
+      // The first attempt found nothing, and the wake-up caused the second one.
+      expect(attempts.count()).toBe(2);
     }
   });
 
-  it('hears of work that comes while it looks', async () => {
-    const waitingFor = replica.queue.waitingFor.bind(replica.queue);
+  it('claims a task that is queued during an attempt', async () => {
+    const { queue } = api.replica;
+    const lock = queue.lockWaitingForWorker.bind(queue);
     let taskId = '';
-    replica.queue.waitingFor = async (...args) => {
-      const found = await waitingFor(...args);
-      replica.queue.waitingFor = waitingFor;
-      taskId = await replica.submit(alice, 'meanwhile');
+    queue.lockWaitingForWorker = async (...args) => {
+      const found = await lock(...args);
+      queue.lockWaitingForWorker = lock;
+      taskId = await api.replica.submit(alice, 'meanwhile');
       return found;
     };
-    expect(await claim(worker, { waitMs: 30_000 })).toMatchObject([{ taskId }]);
+    expect(await api.claim(worker, { waitMs: 30_000 })).toMatchObject([{ taskId }]);
   });
 
-  it('ends empty when its time is over, and when the server goes', async () => {
-    expect(await claim(worker, { waitMs: 20 })).toEqual([]);
-    const waiting = claim(worker, { waitMs: 30_000 });
-    replica.remote.stop();
+  it('ends a waiting claim without a run at its time limit, and when the server stops', async () => {
+    expect(await api.claim(worker, { waitMs: 20 })).toEqual([]);
+    const waiting = api.claim(worker, { waitMs: 30_000 });
+    api.claims.stop();
     expect(await waiting).toEqual([]);
-    await expect(claim()).rejects.toMatchObject({ kind: 'Overloaded' });
+    await expect(api.claim()).rejects.toMatchObject({ kind: 'Overloaded' });
   });
 
-  it('of a client that has gone takes nothing, and what it took already goes to the next', async () => {
-    const gone = new AbortController();
-    const looks = watchLooks();
-    const waiting = replica.remote.claim(worker, { waitMs: 30_000 }, gone.signal);
-    await looks.first;
-    gone.abort();
+  it('claims nothing for a client that has disconnected, and releases what it has claimed already', async () => {
+    const disconnect = new AbortController();
+    const attempts = watchAttempts();
+    const waiting = api.claims.claim(worker, { waitMs: 30_000 }, disconnect.signal);
+    await attempts.first;
+    disconnect.abort();
     expect(await waiting).toEqual([]);
-    looks.stop();
-    const taskId = await replica.submit(alice, 'for nobody');
-    expect(await typesOf(taskId)).toEqual(['TaskSubmitted', 'MessageAccepted']);
-    for (const when of ['read', 'commit'] as const) {
-      const goes = new AbortController();
-      const restore = when === 'read' ? onRead(() => goes.abort()) : onCommit(taskId, () => goes.abort());
-      expect(await replica.remote.claim(worker, {}, goes.signal)).toEqual([]);
+    attempts.stop();
+    const taskId = await api.replica.submit(alice, 'for nobody');
+    expect(await api.typesOf(taskId)).toEqual(['TaskSubmitted', 'MessageAccepted']);
+    for (const time of ['read', 'commit'] as const) {
+      const client = new AbortController();
+      const disconnectNow = () => client.abort();
+      const restore = time === 'read' ? beforeRead(disconnectNow) : afterCommit(taskId, disconnectNow);
+      expect(await api.claims.claim(worker, {}, client.signal)).toEqual([]);
       restore();
     }
-    expect((await typesOf(taskId)).slice(2)).toEqual([...HANDED_BACK, ...HANDED_BACK]);
-    expect(await claim()).toMatchObject([{ taskId, attempt: 1, leaseGeneration: 3 }]);
+    expect(await typesAfterMessage(taskId)).toEqual([...RELEASED, ...RELEASED]);
+    expect(await api.claim()).toMatchObject([{ taskId, attempt: 1, leaseGeneration: 3 }]);
   });
 
-  it('that cannot be answered, because the task cannot be read, leaves it to the next', async () => {
-    const ids = [await replica.submit(alice, 'one'), await replica.submit(alice, 'two')];
-    const unread = new Error('Connection terminated unexpectedly');
-    const restore = onRead((reads) => {
-      if (reads === 2) throw unread;
+  it('releases its runs when the database is unavailable while it reads their messages', async () => {
+    const ids = [await api.replica.submit(alice, 'one'), await api.replica.submit(alice, 'two')];
+    const restore = beforeRead((reads) => {
+      if (reads === 2) throw connectionLost;
     });
-    await expect(claim(worker, { limit: 2 })).rejects.toBe(unread);
+    await expect(api.claim(worker, { limit: 2 })).rejects.toBe(connectionLost);
     restore();
-    for (const taskId of ids) expect((await typesOf(taskId)).slice(2)).toEqual(HANDED_BACK);
-    const next = await claim(worker, { limit: 2 });
+    for (const taskId of ids) expect(await typesAfterMessage(taskId)).toEqual(RELEASED);
+    const next = await api.claim(worker, { limit: 2 });
     expect(next.map(({ taskId }) => taskId).toSorted()).toEqual(ids.toSorted());
     expect(next.map(({ attempt }) => attempt)).toEqual([1, 1]);
   });
 
-  it('that can never be answered uses an attempt, as a run that ended so', async () => {
-    const taskId = await replica.submit(alice, 'one');
-    const spoiled = new TypeError('it cannot be read');
-    const restore = onRead(() => {
-      throw spoiled;
+  it('uses an attempt for a run that is undeliverable for any other reason', async () => {
+    const taskId = await api.replica.submit(alice, 'one');
+    const unreadable = new TypeError('it cannot be read');
+    const restore = beforeRead(() => {
+      throw unreadable;
     });
-    await expect(claim()).rejects.toBe(spoiled);
+    await expect(api.claim()).rejects.toBe(unreadable);
     restore();
-    const lost = (await replica.events(alice.tenantId, taskId)).slice(3);
+    const lost = (await api.replica.events(alice.tenantId, taskId)).slice(3);
     expect(lost).toMatchObject([
       { type: 'RunLost', facts: { reason: 'retryable-error' } },
       { type: 'RunRetried', facts: { attempt: 1, counted: true } },
     ]);
   });
 
-  it('that may not be answered any more goes to the next', async () => {
-    const taskId = await replica.submit(alice, 'one');
+  it('releases its runs when the caller has lost access before the response', async () => {
+    const taskId = await api.replica.submit(alice, 'one');
     const revoked = new DomainError('Unauthenticated', 'revoked', {});
-    const claiming = replica.remote.claim(worker, {}, new AbortController().signal, () => Promise.reject(revoked));
-    await expect(claiming).rejects.toBe(revoked);
-    expect((await typesOf(taskId)).slice(2)).toEqual(HANDED_BACK);
-    expect(await claim()).toMatchObject([{ taskId, attempt: 1 }]);
+    const { signal } = new AbortController();
+    await expect(api.claims.claim(worker, {}, signal, () => Promise.reject(revoked))).rejects.toBe(revoked);
+    expect(await typesAfterMessage(taskId)).toEqual(RELEASED);
+    expect(await api.claim()).toMatchObject([{ taskId, attempt: 1 }]);
   });
 
-  it('hands back what it could not answer once the database is there again', async () => {
-    const taskId = await replica.submit(alice, 'one');
-    const unread = new Error('Connection terminated unexpectedly');
-    const restore = onRead(() => {
-      throw unread;
+  it('repeats a release until the database is available again', async () => {
+    const taskId = await api.replica.submit(alice, 'one');
+    const restore = beforeRead(() => {
+      throw connectionLost;
     });
-    const apply = replica.streams.apply.bind(replica.streams);
+    const { writer } = api.replica;
+    const apply = writer.apply.bind(writer);
     let tries = 0;
-    replica.streams.apply = async (...command) => {
+    writer.apply = async (...command) => {
       tries += 1;
-      if (tries < 3) throw unread;
+      if (tries < 3) throw connectionLost;
       return apply(...command);
     };
-    await expect(claim()).rejects.toBe(unread);
+    await expect(api.claim()).rejects.toBe(connectionLost);
     restore();
-    replica.streams.apply = apply;
-    expect((await typesOf(taskId)).slice(2)).toEqual(HANDED_BACK);
-    expect(await claim()).toMatchObject([{ taskId, attempt: 1 }]);
+    writer.apply = apply;
+    expect(await typesAfterMessage(taskId)).toEqual(RELEASED);
+    expect(await api.claim()).toMatchObject([{ taskId, attempt: 1 }]);
   });
 
-  it('of a task whose content is spoiled has nothing to hand out, and the task fails', async () => {
-    const taskId = await replica.submit(alice, 'spoiled');
-    await acta.sql('alter table event disable trigger all');
-    await acta.sql(`update event set content = '\\x00' where task_id = $1`, [taskId]);
-    expect(await claim()).toEqual([]);
-    expect((await replica.get(alice, taskId)).state.status).toBe('failed');
+  it('fails a task whose content is corrupt, and returns no run for it', async () => {
+    const taskId = await api.replica.submit(alice, 'corrupt');
+    await api.acta.sql('alter table event disable trigger all');
+    await api.acta.sql(`update event set content = '\\x00' where task_id = $1`, [taskId]);
+    expect(await api.claim()).toEqual([]);
+    expect((await api.replica.get(alice, taskId)).state.status).toBe('failed');
   });
 });
 
-/** Counts how often a claim looks into the queue. */
-function watchLooks() {
-  const waitingFor = replica.queue.waitingFor.bind(replica.queue);
-  let looks = 0;
-  let looked = () => {};
-  const first = new Promise<void>((resolve) => (looked = resolve));
-  replica.queue.waitingFor = async (...args) => {
-    looks += 1;
-    const found = await waitingFor(...args);
-    setImmediate(looked);
+/** Counts how often claims look for tasks in the queue. */
+function watchAttempts() {
+  const { queue } = api.replica;
+  const lock = queue.lockWaitingForWorker.bind(queue);
+  let count = 0;
+  let onFirst = () => {};
+  const first = new Promise<void>((resolve) => (onFirst = resolve));
+  queue.lockWaitingForWorker = async (...args) => {
+    count += 1;
+    const found = await lock(...args);
+    setImmediate(onFirst);
     return found;
   };
-  return { first, count: () => looks, stop: () => (replica.queue.waitingFor = waitingFor) };
+  return { first, count: () => count, stop: () => (queue.lockWaitingForWorker = lock) };
 }
 
-/** Comes before each read of a conversation, with its number. */
-function onRead(act: (reads: number) => void): () => void {
-  const conversation = replica.reader.conversation.bind(replica.reader);
+/** Calls `act` before each read of a conversation, with the number of the read. */
+function beforeRead(act: (reads: number) => void): () => void {
+  const { reader } = api.replica;
+  const conversation = reader.conversation.bind(reader);
   let reads = 0;
-  replica.reader.conversation = async (...args) => {
+  reader.conversation = async (...args) => {
     act((reads += 1));
     return conversation(...args);
   };
-  return () => void (replica.reader.conversation = conversation);
+  return () => void (reader.conversation = conversation);
 }
 
-/** Comes when a claim has been recorded, before its answer is made. */
-function onCommit(taskId: string, act: () => void): () => void {
-  const subscription = replica.wakeups.changes(alice.tenantId, taskId).subscribe(act);
+/** Calls `act` after the claim of a task is committed, before its response is made. */
+function afterCommit(taskId: string, act: () => void): () => void {
+  const subscription = api.replica.wakeups.changes(alice.tenantId, taskId).subscribe(act);
   return () => subscription.unsubscribe();
 }

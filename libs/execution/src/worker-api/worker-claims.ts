@@ -1,210 +1,189 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  activeRun,
-  DomainError,
-  type Fence,
-  type Message,
-  newId,
-  type Principal,
-  type RetryPolicy,
-  retryAt,
-} from '@app/domain';
-import { type Database, isUnavailable, type StreamHead } from '@app/storage';
-import { newInternalCommand, type TaskReader, type TaskWriter } from '@app/tasks';
+import { activeRun, DomainError, newId, type Principal } from '@app/domain';
+import { Database, isUnavailable, type StreamHead } from '@app/storage';
+import { callerCommand, TaskReader, TaskWriter } from '@app/tasks';
+import { Injectable } from '@nestjs/common';
 import { BehaviorSubject, filter, fromEvent, merge, timer } from 'rxjs';
-import { HANDED_BACK, refusal, type RemoteRun, requireWorker, workerOf } from './worker-run.js';
-import type { RunQueue } from '../queue/run-queue.js';
+import { Agents } from '../agents/agents.js';
+import { activeFence } from '../queue/active-fence.js';
+import { type AppliedTask, applyToLocked } from '../queue/apply-to-locked.js';
+import { RELEASED, retryAfterAttempt } from '../queue/retry-policy.js';
+import { retryWhile } from '../queue/retry-while.js';
+import { RunQueue } from '../queue/run-queue.js';
+import { splitConversation } from '../worker/conversation.js';
 import { WaitingClaims } from './waiting-claims.js';
+import { failureMessage, requireWorker, type WorkerRun, workerNameOf } from './worker-run.js';
 
-const POLL_MS = 1_000;
-const RETRY_MS = 50;
-
-/** A run that is claimed, and that nobody has been told of yet. */
-interface Held {
-  readonly taskId: string;
-  readonly head: StreamHead;
+/** What a claim asks for. No agents: all agents of the worker. */
+interface WantedRuns {
+  readonly agents?: readonly string[];
+  readonly limit?: number;
+  readonly waitMs?: number;
 }
 
-/** Hands out waiting work to workers in other processes and languages: of their tenant, agents and rings, and no other. */
-export class RemoteClaims {
+/** Claims waiting tasks for remote workers: of the worker's tenant, agents and rings only. */
+@Injectable()
+export class WorkerClaims {
   private readonly draining = new BehaviorSubject(false);
-  private readonly waiting: WaitingClaims;
 
   constructor(
     private readonly database: Database,
-    private readonly streams: TaskWriter,
+    private readonly writer: TaskWriter,
     private readonly reader: TaskReader,
     private readonly queue: RunQueue,
-    private readonly retryPolicy: (agent: string) => RetryPolicy,
-    private readonly leaseMs: number,
-    pollMs = POLL_MS,
-  ) {
-    this.waiting = new WaitingClaims(streams.wakeups.queuedAgents, pollMs);
-  }
+    private readonly agents: Agents,
+    private readonly waiting: WaitingClaims,
+  ) {}
 
-  /** Hands out no more runs: whoever waits for one is answered with none. */
+  /** Stops claiming runs. Claims that wait return an empty array. */
   stop(): void {
     this.draining.next(true);
   }
 
   /**
-   * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first. Nothing is left with a client that has
-   * gone, or that cannot be told what it got; `permit` is asked before it is told, and throws when it may not be. Errors:
-   * what `permit` throws; Forbidden for a caller that is no worker, or asks for agents that
-   * are not its own; Overloaded when too many claims wait, or the server shuts down.
+   * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first one. Runs are released if the client
+   * disconnects (`client` aborts), if their content cannot be read, or if `requireAccess` throws, which is called right
+   * before the runs are returned. Errors: those of `requireAccess`; Forbidden for a caller that is no worker, or that asks
+   * for agents of others; Overloaded if too many claims wait, or if the server shuts down.
    */
   async claim(
     principal: Principal,
-    { agents = [], limit = 1, waitMs = 0 }: { agents?: readonly string[]; limit?: number; waitMs?: number },
+    { agents = [], limit = 1, waitMs = 0 }: WantedRuns,
     client: AbortSignal,
-    permit: () => Promise<void> = async () => undefined,
-  ): Promise<RemoteRun[]> {
+    requireAccess: () => Promise<void> = async () => undefined,
+  ): Promise<WorkerRun[]> {
     requireWorker(principal);
     const wanted = agents.length === 0 ? principal.agents : agents;
     const foreign = wanted.find((agent) => !principal.agents.includes(agent));
-    if (foreign !== undefined) throw new DomainError('Forbidden', `the credential is not for agent "${foreign}"`, {});
+    if (foreign !== undefined) {
+      const own = principal.agents.map((agent) => `"${agent}"`).join(', ');
+      throw new DomainError('Forbidden', `agents: "${foreign}" is not one of the worker key's agents (${own})`, {});
+    }
     if (this.draining.value) {
       throw new DomainError('Overloaded', 'the server is shutting down; claim again later', { retryAfterSeconds: 1 });
     }
-    const check = async () => {
+    const checkBeforeReturn = async () => {
       client.throwIfAborted();
-      await permit();
+      await requireAccess();
     };
-    const look = () =>
-      this.claimNow(principal, wanted, limit, check).catch((error: unknown) => {
+    const tryClaim = () =>
+      this.claimNow(principal, wanted, limit, checkBeforeReturn).catch((error: unknown) => {
         if (client.aborted) return [];
         throw error;
       });
     if (client.aborted) return [];
-    if (waitMs === 0) return look();
-    const over = new AbortController();
+    if (waitMs === 0) return tryClaim();
+    const waitEnd = new AbortController();
     const ends = merge(fromEvent(client, 'abort'), this.draining.pipe(filter(Boolean)), timer(waitMs));
-    const subscription = ends.subscribe(() => over.abort());
-    return this.waiting.untilFound(principal, wanted, over.signal, look).finally(() => subscription.unsubscribe());
+    const subscription = ends.subscribe(() => waitEnd.abort());
+    return this.waiting
+      .untilFound(principal, wanted, waitEnd.signal, tryClaim)
+      .finally(() => subscription.unsubscribe());
   }
 
   private async claimNow(
     principal: Principal,
     agents: readonly string[],
     limit: number,
-    check: () => Promise<void>,
-  ): Promise<RemoteRun[]> {
-    const held = await this.take(principal, agents, limit);
-    if (held.length === 0) return [];
-    let runs: (RemoteRun | null)[];
+    checkBeforeReturn: () => Promise<void>,
+  ): Promise<WorkerRun[]> {
+    const claimed = await this.claimWaiting(principal, agents, limit);
+    if (claimed.length === 0) return [];
+    let runs: (WorkerRun | null)[];
     try {
-      runs = await Promise.all(held.map((run) => this.describe(principal, run)));
+      runs = await Promise.all(claimed.map((run) => this.describe(principal, run)));
     } catch (error) {
-      await this.handBack(principal, held, !isUnavailable(error));
+      await this.release(principal, claimed, { undeliverable: !isUnavailable(error) });
       throw error;
     }
     try {
-      await check();
+      await checkBeforeReturn();
     } catch (error) {
-      await this.handBack(principal, held);
+      await this.release(principal, claimed);
       throw error;
     }
-    return runs.flatMap((run) => run ?? []);
+    return runs.filter((run) => run !== null);
   }
 
-  private async take(principal: Principal, agents: readonly string[], limit: number): Promise<Held[]> {
+  private async claimWaiting(
+    principal: Principal,
+    agents: readonly string[],
+    limit: number,
+  ): Promise<readonly AppliedTask[]> {
     const { tenantId, rings, subject, role } = principal;
-    const claimed = await this.database.transaction(async (executor) => {
-      const appended = [];
-      for (const task of await this.queue.waitingFor({ tenantId, agents, rings }, limit, executor)) {
-        const { taskId, head } = task;
-        const result = await this.streams.applyLocked(
-          { tenantId, taskId, actor: { subject, role }, ...newInternalCommand('claim') },
-          // The task is part of the run's name, so that a write finds it, also after the run has left the queue.
-          { type: 'ClaimRun', claim: { runId: `${taskId}.${newId()}`, worker: workerOf(principal) } },
-          head,
-          executor,
-        );
-        if (result !== null) appended.push({ task, result });
-      }
-      return appended;
+    const worker = workerNameOf(principal);
+    const { applied } = await applyToLocked(this.database, this.writer, {
+      name: 'claim',
+      actor: { subject, role },
+      lock: (executor) => this.queue.lockWaitingForWorker({ tenantId, agents, rings }, limit, executor),
+      // The run id contains the task id, so that a write finds its task even after the run has left the queue.
+      commandFor: ({ taskId }) => ({ type: 'ClaimRun', claim: { runId: `${taskId}.${newId()}`, worker } }),
     });
-    for (const { task, result } of claimed) this.streams.publish(task, result);
-    return claimed.map(({ task: { taskId }, result: { head } }) => ({ taskId, head }));
+    return applied;
   }
 
-  /** Null, and the task has failed, when there is no message left that could be read. */
-  private async describe({ tenantId, subject, role }: Principal, { taskId, head }: Held): Promise<RemoteRun | null> {
+  /** Returns the run for the response. Null: the task has no readable message, and fails. */
+  private async describe(principal: Principal, claimed: AppliedTask): Promise<WorkerRun | null> {
+    const { taskId, head } = claimed;
     const { state, key } = head;
-    const said = await this.reader.conversation(tenantId, { taskId, state, key });
-    const at = said.findLastIndex((message) => message.role === 'user');
-    const message = said[at];
-    const run = activeRun(state)!;
-    const { id: runId, leaseGeneration, dispatcherGeneration } = run;
-    if (message === undefined) {
-      const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
-      const why: Message = refusal('the task has no message to work on', runId);
-      await this.streams.apply(
-        { tenantId, taskId, actor: { subject, role }, ...newInternalCommand('refuse'), fence },
-        {
-          type: 'RecordRun',
-          fence,
-          seq: 1,
-          readThrough: state.clientMessages.lastVersion,
-          outputs: [{ type: 'fail', message: why }],
-        },
-        head,
-      );
+    const conversation = splitConversation(await this.reader.conversation(principal.tenantId, { taskId, state, key }));
+    if (conversation === null) {
+      await this.failWithoutMessage(principal, claimed);
       return null;
     }
+    const { id: runId, attempt, leaseGeneration, dispatcherGeneration } = activeRun(state)!;
     return {
       runId,
       taskId,
       contextId: state.contextId,
       ring: state.ring,
       agent: state.agent,
-      attempt: run.attempt,
+      attempt,
       leaseGeneration,
       dispatcherGeneration,
-      leaseMs: this.leaseMs,
+      leaseMs: this.queue.leaseMs,
       version: state.version,
-      message,
-      history: said.filter((other) => other !== message),
+      ...conversation,
     };
+  }
+
+  private async failWithoutMessage(principal: Principal, { taskId, head }: AppliedTask): Promise<void> {
+    const fence = activeFence(head.state)!;
+    const message = failureMessage('the task has no readable message to process', fence.runId);
+    const readThrough = head.state.clientMessages.lastVersion;
+    await this.writer.apply(
+      { ...callerCommand(principal, taskId, 'fail'), fence },
+      { type: 'RecordRun', fence, seq: 1, readThrough, outputs: [{ type: 'fail', message }] },
+      head,
+    );
   }
 
   /**
-   * Nobody has been told of these runs: another worker takes them at once, and no attempt is used. A database that was away
-   * may keep this from being written, too: then it is tried again, while a lease could hold. What is `untellable` for
-   * another reason is lost like a run that ended so, or it would come back without end.
+   * Gives up runs that no worker has received. A different worker can claim them immediately, and no attempt is used. The
+   * write is repeated while the database is unavailable and the leases last. An `undeliverable` run uses an attempt,
+   * because its next claim may fail for the same reason.
    */
-  private async handBack(
-    { tenantId, subject, role }: Principal,
-    held: readonly Held[],
-    untellable = false,
+  private async release(
+    principal: Principal,
+    claimed: readonly AppliedTask[],
+    { undeliverable = false }: { readonly undeliverable?: boolean } = {},
   ): Promise<void> {
-    const leaseEnds = performance.now() + this.leaseMs;
-    const giveBack = async ({ taskId, head }: Held): Promise<void> => {
-      const { id: runId, leaseGeneration, dispatcherGeneration } = activeRun(head.state)!;
-      const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
-      const envelope = { tenantId, taskId, actor: { subject, role }, ...newInternalCommand('hand-back'), fence };
-      for (;;) {
-        try {
-          const retry = untellable ? await this.retryOf(head) : HANDED_BACK;
-          await this.streams.apply(
-            envelope,
-            { type: 'LoseRun', fence, reason: untellable ? 'retryable-error' : 'released', retry },
-            head,
-          );
-          return;
-        } catch (error) {
-          // Fenced: it is over already. Whatever cannot be handed back ends with its lease.
-          if (!isUnavailable(error) || this.draining.value || performance.now() >= leaseEnds) return;
-          await sleep(RETRY_MS);
-        }
-      }
+    const leaseEnd = performance.now() + this.queue.leaseMs;
+    const mayRetry = (error: unknown) => isUnavailable(error) && !this.draining.value && performance.now() < leaseEnd;
+    const reason = undeliverable ? 'retryable-error' : 'released';
+    const releaseRun = async ({ taskId, head }: AppliedTask): Promise<void> => {
+      const fence = activeFence(head.state)!;
+      const envelope = { ...callerCommand(principal, taskId, 'release'), fence };
+      await retryWhile(mayRetry, async () => {
+        const retry = undeliverable ? await this.retryOf(head) : RELEASED;
+        await this.writer.apply(envelope, { type: 'LoseRun', fence, reason, retry }, head);
+      }).catch(() => {
+        // Fenced: the run has ended already. After any other error it ends with its lease.
+      });
     };
-    await Promise.all(held.map(giveBack));
+    await Promise.all(claimed.map(releaseRun));
   }
 
   private async retryOf({ state: { agent, attempts } }: StreamHead) {
-    const policy = this.retryPolicy(agent);
-    const now = await this.database.now();
-    return { maxAttempts: policy.attempts, notBefore: retryAt(now, attempts, policy, Math.random()) };
+    return retryAfterAttempt(this.agents.retryPolicyOf(agent), attempts, await this.database.now());
   }
 }

@@ -3,27 +3,27 @@ import {
   DomainError,
   type Message,
   type Principal,
-  retryAt,
   type RetryPolicy,
   type RunOutput,
   type TaskState,
 } from '@app/domain';
+import { RELEASED, retryAfterAttempt } from '../queue/retry-policy.js';
 
-/** What a remote worker says, before it has a message id. */
-export type RemoteSaying = Pick<Message, 'parts' | 'metadata'>;
+/** A message from a remote worker, which has no id yet. */
+export type WorkerMessageInput = Pick<Message, 'parts' | 'metadata'>;
 
-export type RemoteOutput =
-  { readonly type: 'working'; readonly message?: RemoteSaying } | Extract<RunOutput, { type: 'artifact' }>;
+export type WorkerOutput =
+  { readonly type: 'working'; readonly message?: WorkerMessageInput } | Extract<RunOutput, { type: 'artifact' }>;
 
-export interface RemoteOutcome {
-  /** `retry`: try again later; `release`: another worker goes on at once, and no attempt is used. */
+export interface WorkerOutcome {
+  /** `retry`: try again later. `release`: a different worker continues immediately, and no attempt is used. */
   readonly type:
     'complete' | 'fail' | 'reject' | 'requireInput' | 'requireAuth' | 'reply' | 'canceled' | 'retry' | 'release';
-  readonly message?: RemoteSaying;
+  readonly message?: WorkerMessageInput;
 }
 
-/** A run as a remote worker gets it. Every later call presents both generations and a rising `seq`. */
-export interface RemoteRun {
+/** A run as a remote worker receives it. Every later call presents both generations and an increasing `seq`. */
+export interface WorkerRun {
   readonly runId: string;
   readonly taskId: string;
   readonly contextId: string;
@@ -33,14 +33,16 @@ export interface RemoteRun {
   readonly leaseGeneration: number;
   readonly dispatcherGeneration: number;
   readonly leaseMs: number;
-  /** Of the task; the worker has its messages up to here. */
+  /** Version of the task. The worker has its messages up to this version. */
   readonly version: number;
+  /** The message to process. */
   readonly message: Message;
-  /** Everything else that was said, oldest first. */
+  /** All other messages, oldest first. */
   readonly history: readonly Message[];
 }
 
-export interface RemoteWrite {
+/** What identifies one write of a remote worker. */
+export interface WorkerWrite {
   readonly leaseGeneration: number;
   readonly dispatcherGeneration: number;
   readonly seq: number;
@@ -48,37 +50,39 @@ export interface RemoteWrite {
   readonly readThrough?: number;
 }
 
-/** What a worker must know after each call. */
-export interface RemoteAnswer {
+/** The response to each call about a run. */
+export interface WorkerResponse {
   readonly version: number;
   readonly status: TaskState['status'];
   readonly cancelRequested: boolean;
-  /** How long the run is held from its last renewal on (a claim or heartbeat); 0 once it is over. */
+  /** Duration of the lease since its last renewal (by a claim or heartbeat); 0 after the run has ended. */
   readonly leaseMs: number;
   /** Messages of the client after `readThrough`. */
   readonly messages: readonly { readonly version: number; readonly message: Message }[];
 }
 
-/** At once; what is released counts against no limit. */
-export const HANDED_BACK = { maxAttempts: 1, notBefore: new Date(0).toISOString() };
-
-/** What a publish says, as the record takes it. */
-export function outputOf(output: RemoteOutput, runId: string, seq: number, at: number): RunOutput {
-  if (output.type === 'artifact') return output;
-  const message = messageOf(output.message, runId, seq, at);
-  return message === undefined ? { type: 'status' } : { type: 'status', message };
+/** Converts one output of a publish. `index` is its position in the publish. */
+export function toRunOutput(output: WorkerOutput, runId: string, seq: number, index: number): RunOutput {
+  switch (output.type) {
+    case 'artifact':
+      return output;
+    case 'working': {
+      const message = toMessage(output.message, runId, seq, index);
+      return message === undefined ? { type: 'status' } : { type: 'status', message };
+    }
+  }
 }
 
-/** The outcome of a turn, as the record takes it. `now`: by the database's clock, in milliseconds; for a retry. */
-export function outcomeOf(
-  outcome: RemoteOutcome,
+/** Converts the outcome of a turn. `now` is the database time in milliseconds since 1970, which only a retry needs. */
+export function toRunOutcome(
+  outcome: WorkerOutcome,
   runId: string,
   seq: number,
   attempts: number,
   policy: RetryPolicy,
   now: number,
 ): RunOutput {
-  const message = messageOf(outcome.message, runId, seq, 0);
+  const message = toMessage(outcome.message, runId, seq, 0);
   const { type } = outcome;
   switch (type) {
     case 'requireInput':
@@ -87,12 +91,10 @@ export function outcomeOf(
       return { type: 'auth-required', message: message! };
     case 'reply':
       return { type: 'reply', message: message! };
-    case 'retry': {
-      const notBefore = retryAt(now, attempts, policy, Math.random());
-      return { type: 'lost', reason: 'retryable-error', retry: { maxAttempts: policy.attempts, notBefore } };
-    }
+    case 'retry':
+      return { type: 'lost', reason: 'retryable-error', retry: retryAfterAttempt(policy, attempts, now) };
     case 'release':
-      return { type: 'lost', reason: 'released', retry: HANDED_BACK };
+      return { type: 'lost', reason: 'released', retry: RELEASED };
     case 'complete':
     case 'fail':
     case 'reject':
@@ -101,22 +103,33 @@ export function outcomeOf(
   }
 }
 
-/** Ids derive from the write, so that a repeated one says the same. */
-function messageOf(saying: RemoteSaying | undefined, runId: string, seq: number, at: number): Message | undefined {
-  return saying === undefined ? undefined : { messageId: derivedId('said', runId, seq, at), role: 'agent', ...saying };
+/** The message id derives from the write, so that a repeated write has the same message. */
+function toMessage(
+  input: WorkerMessageInput | undefined,
+  runId: string,
+  seq: number,
+  index: number,
+): Message | undefined {
+  if (input === undefined) return undefined;
+  return { messageId: derivedId('worker-message', runId, seq, index), role: 'agent', ...input };
 }
 
-/** What the task is told when what its worker said, or was to be given, cannot be. */
-export const refusal = (text: string, runId: string): Message => ({
-  messageId: `${runId}:refused`,
+/** Returns the message of a task that fails because its worker's output is invalid, or because no worker can receive it. */
+export const failureMessage = (text: string, runId: string): Message => ({
+  messageId: `${runId}:failure`,
   role: 'agent',
   parts: [{ text }],
 });
 
-/** The name under which the record has a remote worker. */
-export const workerOf = ({ subject }: Principal): string => `remote:${subject}`;
+/** Returns the name of a remote worker in the event log. */
+export const workerNameOf = ({ subject }: Principal): string => `remote:${subject}`;
 
 /** Errors: Forbidden. */
 export function requireWorker({ role }: Principal): void {
-  if (role !== 'worker') throw new DomainError('Forbidden', 'this needs a worker key (acta keys create --worker)', {});
+  if (role === 'worker') return;
+  throw new DomainError(
+    'Forbidden',
+    'the caller\'s key is not a worker key; create one with "acta keys create --worker"',
+    {},
+  );
 }

@@ -30,9 +30,9 @@ async function textOfArtifact(taskId: string): Promise<string | undefined> {
   return artifacts[0]!.parts[0]!.text;
 }
 
-describe('a stream of tokens', () => {
+describe('RunWriter', () => {
   // F13
-  it('that comes as a burst makes a few dozen events, complete and in order', async () => {
+  it('writes a burst of 5,000 tokens as fewer than 50 events, complete and in order', async () => {
     agent.on('burst', async (ctx) => {
       for (const text of TOKENS) await ctx.artifact({ parts: [{ text }] });
     });
@@ -42,34 +42,34 @@ describe('a stream of tokens', () => {
   });
 
   // F13
-  it('that comes one by one shows its first before there is a second, and makes few events of the rest', async () => {
+  it('writes the first of 5,000 single tokens before the second exists, and collects the others in few events', async () => {
     const shown = new Latch();
-    let took = 0;
+    let elapsedMs = 0;
     agent.on('one by one', async (ctx) => {
       await ctx.artifact({ parts: [{ text: TOKENS[0]! }] });
       await shown.opened;
-      const from = performance.now();
+      const start = performance.now();
       for (const text of TOKENS.slice(1)) {
         await ctx.artifact({ parts: [{ text }] });
         await new Promise(setImmediate);
       }
-      took = performance.now() - from;
+      elapsedMs = performance.now() - start;
     });
     const { taskId, follower } = await replica.send(alice, 'one by one');
     await replica.until(alice.tenantId, taskId, (state) => state.run?.artifacts.length === 1);
-    // Nothing else was said, so the first did not wait to be joined by a second.
+    // There is no second token yet, so the first one did not wait for it.
     expect(await textOfArtifact(taskId)).toBe(TOKENS[0]);
     shown.open();
     await follower.untilOutcome();
     expect(await textOfArtifact(taskId)).toBe(TEXT);
     const events = await published(taskId);
-    // One for each 100 ms, one for each 16 KiB of chunks, the first and the last.
+    // One event for each 100 ms, one for each 16 KiB of chunks, the first and the last.
     const bytes = encodedBytes(TOKENS.map((text) => ({ parts: [{ text }] })));
-    expect(events.length).toBeLessThanOrEqual(took / 100 + bytes / (16 * 1_024) + 2);
+    expect(events.length).toBeLessThanOrEqual(elapsedMs / 100 + bytes / (16 * 1_024) + 2);
     expect(events.length).toBeGreaterThan(2);
   });
 
-  it('that pauses is shown up to the pause', async () => {
+  it('writes the collected tokens when the agent pauses', async () => {
     const seen = new Latch();
     agent.on('pauses', async (ctx) => {
       await ctx.artifact({ parts: [{ text: 'a' }] });
@@ -87,24 +87,24 @@ describe('a stream of tokens', () => {
     await follower.untilOutcome();
   });
 
-  it('keeps names, data and other artifacts in the order in which they were said', async () => {
+  it('keeps names, data and several artifacts in the order of their outputs', async () => {
     agent.on('mixed', async (ctx) => {
       await ctx.artifact({ id: 'a', name: 'A', parts: [{ text: '1' }] });
       await ctx.artifact({ id: 'a', parts: [{ text: '2' }, { data: { n: 3 } }] });
       await ctx.artifact({ id: 'b', parts: [{ text: 'other' }] });
       await ctx.artifact({ id: 'a', parts: [{ text: '4' }] });
-      await ctx.artifact({ id: 'b', append: false, parts: [{ text: 'anew' }] });
+      await ctx.artifact({ id: 'b', append: false, parts: [{ text: 'replaced' }] });
       await ctx.artifact({ id: 'a', parts: [{ text: '5' }], last: true });
     });
     const { taskId } = await replica.sendAndWait(alice, 'mixed');
     expect((await replica.get(alice, taskId)).artifacts).toEqual([
       { artifactId: 'a', name: 'A', parts: [{ text: '12' }, { data: { n: 3 } }, { text: '45' }] },
-      { artifactId: 'b', parts: [{ text: 'anew' }] },
+      { artifactId: 'b', parts: [{ text: 'replaced' }] },
     ]);
   });
 });
 
-describe('a write of a run', () => {
+describe('A write of a run', () => {
   const chunk: RunOutput = {
     type: 'artifact',
     artifactId: 'never started',
@@ -113,12 +113,13 @@ describe('a write of a run', () => {
     last: false,
   };
 
-  async function held(text: string) {
-    const latch = new Latch();
+  /** Starts a run whose agent waits, and returns a function that writes in its place. */
+  async function startWaitingRun(text: string) {
+    const gate = new Latch();
     const started = new Latch();
     agent.on(text, (ctx) => {
       started.open();
-      return latch.opened.then(() => ctx.complete());
+      return gate.opened.then(() => ctx.complete());
     });
     const { taskId, follower } = await replica.send(alice, text);
     await started.opened;
@@ -138,25 +139,25 @@ describe('a write of a run', () => {
         { type: 'RecordRun', fence, seq, readThrough: 2, outputs },
       );
     const end = async () => {
-      latch.open();
+      gate.open();
       return (await follower.untilOutcome()).status;
     };
     return { taskId, write, end };
   }
 
   // F14, first half
-  it('for an artifact that was never started is refused, and the record stays readable', async () => {
-    const { taskId, write, end } = await held('wire chunk');
-    const refused = await write(1, [chunk]).catch((error: unknown) => error);
-    expect(DomainError.is(refused, 'InvalidAgentResponse')).toBe(true);
+  it('is rejected for a chunk of an artifact that was never started, and the task stays readable', async () => {
+    const { taskId, write, end } = await startWaitingRun('wire chunk');
+    const error = await write(1, [chunk]).catch((thrown: unknown) => thrown);
+    expect(DomainError.is(error, 'InvalidAgentResponse')).toBe(true);
     expect(await published(taskId)).toEqual([]);
     expect(await end()).toBe('completed');
     expect((await replica.get(alice, taskId)).artifacts).toEqual([]);
   });
 
-  it('that is repeated after a lost answer adds nothing', async () => {
-    const { taskId, write, end } = await held('repeated');
-    // A sequence number of its own run's writer is not used up yet: this test writes in its place.
+  it('adds nothing when it is repeated', async () => {
+    const { taskId, write, end } = await startWaitingRun('repeated');
+    // The run has used no sequence number yet, so the test writes in its place.
     const outputs: RunOutput[] = [{ ...chunk, append: false } as RunOutput];
     for (let n = 0; n < 3; n += 1) await write(1, outputs, 'the same command');
     expect(await published(taskId)).toHaveLength(1);

@@ -1,188 +1,102 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError, encodedBytes, endsTurn, type Fence, fenced, type RunOutput } from '@app/domain';
-import type { ServerSecret, StreamHead } from '@app/storage';
+import { isUnavailable, type ServerSecret, sqlStateOf, type StreamHead } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
+import { retryWhile } from '../queue/retry-while.js';
 
 const COALESCE_MS = 100;
 const COALESCE_BYTES = 16 * 1024;
 const BUFFER_BYTES = 256 * 1024;
-const RETRY_MS = 50;
+
+interface RunWriterServices {
+  readonly writer: Pick<TaskWriter, 'apply'>;
+  readonly secret: ServerSecret;
+}
+
+interface RunWriterTask {
+  readonly tenantId: string;
+  readonly taskId: string;
+  readonly agent: string;
+  readonly fence: Fence;
+  readonly head: StreamHead;
+}
+
+interface RunLease {
+  readonly isHeld: () => boolean;
+  readonly onFenced: (error: Error) => void;
+}
 
 /**
- * Writes what a run says, in order, each batch once, under the run's fence. The first chunk of an artifact goes at once;
- * what follows it is gathered for 100 ms or 16 KiB, so that a token stream is a few dozen events and not thousands.
- * Whatever an agent says in one breath (a chunk and its completion) is one append.
+ * Writes the outputs of a run in order, each batch once, under the fence of the run. The first chunk of an artifact is
+ * written immediately. Later chunks are collected for 100 ms or 16 KiB, so that a stream of tokens becomes a few dozen
+ * events and not thousands. Outputs that an agent makes in one go (a chunk and its completion) are one append.
  */
 export class RunWriter {
   private buffer: RunOutput[] = [];
-  private buffered = 0;
+  private bufferedBytes = 0;
   private seq = 0;
   private timer: NodeJS.Timeout | NodeJS.Immediate | null = null;
   private writing: Promise<void> | null = null;
-  /** What was gathered is to be written as soon as the write under way is through. */
+  /** The buffer must be written as soon as the current write has ended. */
   private due = false;
   private failure: Error | null = null;
   private ended = false;
-  private readonly started = new Set<string>();
-  /** Version of the newest message that the agent has been given. */
+  private head: StreamHead;
+  private readonly startedArtifacts = new Set<string>();
+  /** Version of the newest message that the agent has received. */
   readThrough: number;
 
   constructor(
-    private readonly streams: TaskWriter,
-    private readonly secret: ServerSecret,
-    private readonly task: { readonly tenantId: string; readonly taskId: string },
-    private readonly agent: string,
-    private readonly fence: Fence,
-    private head: StreamHead,
-    private readonly holdsLease: () => boolean,
-    private readonly onFenced: (error: Error) => void,
+    private readonly services: RunWriterServices,
+    private readonly task: RunWriterTask,
+    private readonly lease: RunLease,
   ) {
-    this.readThrough = head.state.clientMessages.lastVersion;
+    this.head = task.head;
+    this.readThrough = task.head.state.clientMessages.lastVersion;
   }
 
-  /** Whether the turn has its outcome: said, though perhaps not written yet. */
+  /** Whether the agent has set the outcome of the turn, which may not be written yet. */
   get hasEnded(): boolean {
     return this.ended;
   }
 
-  /** Whether something could not be written: nothing further is then. */
+  /** Whether a write has failed, so that nothing more is written. */
   get hasFailed(): boolean {
     return this.failure !== null;
   }
 
   hasStarted(artifactId: string): boolean {
-    return this.started.has(artifactId);
+    return this.startedArtifacts.has(artifactId);
   }
 
-  /** Takes over one output. Resolves when there is room for more; an outcome, when it is in the record. */
+  /** Accepts one output. Resolves when the buffer has space for more, or for an outcome when it is recorded. */
   async write(output: RunOutput): Promise<void> {
     if (this.failure !== null) throw this.failure;
-    if (this.ended) throw new Error('the run has its outcome already and writes nothing more');
-    // Throws on what is no JSON, before any of it is taken over.
+    if (this.ended) throw new Error('the run already has an outcome and cannot write more output');
+    // Throws for a value that JSON cannot represent, before any of it is buffered.
     const size = encodedBytes(output.type === 'artifact' ? output.artifact : output);
-    const first = output.type !== 'artifact' || !this.started.has(output.artifactId);
-    if (output.type === 'artifact') this.started.add(output.artifactId);
+    const isFirst = output.type !== 'artifact' || !this.startedArtifacts.has(output.artifactId);
+    if (output.type === 'artifact') this.startedArtifacts.add(output.artifactId);
     if (!this.mergeIntoLast(output)) this.buffer.push(output);
-    this.buffered += size;
+    this.bufferedBytes += size;
     if (endsTurn(output)) {
       this.ended = true;
       await this.flush();
       return;
     }
-    this.schedule(first || this.buffered >= COALESCE_BYTES);
-    if (this.buffered >= BUFFER_BYTES) await this.flush();
+    this.schedule(isFirst || this.bufferedBytes >= COALESCE_BYTES);
+    if (this.bufferedBytes >= BUFFER_BYTES) await this.flush();
   }
 
-  /** Everything said so far is in the record when this resolves. */
+  /** Resolves when all outputs so far are recorded. */
   async flush(): Promise<void> {
     this.unschedule();
     while (this.writing !== null || this.buffer.length > 0) await (this.writing ?? this.startWriting());
     if (this.failure !== null) throw this.failure;
   }
 
-  /** Writes what has been gathered. What is said meanwhile gathers anew, and waits its own time. */
-  private startWriting(): Promise<void> {
-    this.due = false;
-    this.writing = this.writeBatch().finally(() => {
-      this.writing = null;
-      if (this.due && this.buffer.length > 0) void this.startWriting();
-    });
-    return this.writing;
-  }
-
-  private schedule(atOnce: boolean): void {
-    if (this.timer !== null) {
-      if (!atOnce) return;
-      this.unschedule();
-    }
-    const go = () => {
-      this.timer = null;
-      if (this.writing !== null) this.due = true;
-      else if (this.buffer.length > 0) void this.startWriting();
-    };
-    this.timer = atOnce ? setImmediate(go) : setTimeout(go, COALESCE_MS);
-  }
-
-  private unschedule(): void {
-    if (this.timer === null) return;
-    clearTimeout(this.timer as NodeJS.Timeout);
-    clearImmediate(this.timer as NodeJS.Immediate);
-    this.timer = null;
-  }
-
-  /** A plain text chunk that goes on the text before it becomes one with it. */
-  private mergeIntoLast(output: RunOutput): boolean {
-    const last = this.buffer.at(-1);
-    if (output.type !== 'artifact' || last?.type !== 'artifact') return false;
-    if (!output.append || last.last || output.artifactId !== last.artifactId) return false;
-    const { parts, ...named } = output.artifact;
-    if (Object.keys(named).length > 0) return false;
-    const artifact = { ...last.artifact, parts: [...last.artifact.parts] };
-    for (const part of parts) {
-      const before = artifact.parts.at(-1);
-      if (before !== undefined && isPlainText(before) && isPlainText(part)) {
-        artifact.parts[artifact.parts.length - 1] = { text: before.text! + part.text! };
-      } else artifact.parts.push(part);
-    }
-    this.buffer[this.buffer.length - 1] = { ...last, artifact, last: output.last };
-    return true;
-  }
-
-  private async writeBatch(): Promise<void> {
-    const outputs = this.buffer;
-    this.buffer = [];
-    this.buffered = 0;
-    if (this.failure !== null) return;
-    this.seq += 1;
-    try {
-      await this.append(outputs);
-    } catch (error) {
-      this.fail(error as Error);
-    }
-  }
-
   /**
-   * A connection that broke says nothing about whether the write was recorded: the same batch is sent again under the
-   * same sequence number, which the record takes once, for as long as the lease holds. After that the run is lost, not
-   * failed: what becomes of the task is up to whoever takes it back.
-   */
-  private async append(outputs: readonly RunOutput[]): Promise<void> {
-    let head: StreamHead | undefined = this.head;
-    for (;;) {
-      try {
-        const { runId } = this.fence;
-        const applied = await this.streams.apply(
-          {
-            ...this.task,
-            actor: { subject: this.agent, role: 'agent' },
-            commandId: `run:${runId}:${this.seq}`,
-            fingerprint: this.secret.hmac('fingerprint', JSON.stringify(outputs)),
-            fence: this.fence,
-          },
-          { type: 'RecordRun', fence: this.fence, seq: this.seq, readThrough: this.readThrough, outputs },
-          head,
-        );
-        this.head = applied.outcome === 'applied' ? applied.head : this.head;
-        return;
-      } catch (error) {
-        if (error instanceof DomainError && error.kind !== 'Overloaded') throw error;
-        if (!mayPass(error)) throw error;
-        if (!this.holdsLease()) throw fenced(this.head.state, this.task.taskId);
-        head = undefined;
-        await sleep(RETRY_MS);
-      }
-    }
-  }
-
-  private fail(error: Error): void {
-    this.failure = error;
-    this.buffer = [];
-    if (DomainError.is(error, 'Fenced')) this.onFenced(error);
-  }
-
-  /**
-   * Breaks off with an output that replaces whatever could not be written (an answer that broke the contract). A write that
-   * is under way ends first: were it to fail after this, it would take this along.
+   * Ends the run with an output that replaces everything that is not recorded (for example, after invalid output). A write
+   * that has started ends first, because its failure would also fail a later write.
    */
   async conclude(output: RunOutput): Promise<void> {
     this.ended = true;
@@ -193,16 +107,111 @@ export class RunWriter {
     this.buffer = [output];
     await this.flush();
   }
+
+  /** Writes the buffer. Outputs that come meanwhile are collected in a new buffer, for their own time. */
+  private startWriting(): Promise<void> {
+    this.due = false;
+    this.writing = this.writeBatch().finally(() => {
+      this.writing = null;
+      if (this.due && this.buffer.length > 0) void this.startWriting();
+    });
+    return this.writing;
+  }
+
+  private schedule(immediately: boolean): void {
+    if (this.timer !== null) {
+      if (!immediately) return;
+      this.unschedule();
+    }
+    const onTimer = () => {
+      this.timer = null;
+      if (this.writing !== null) this.due = true;
+      else if (this.buffer.length > 0) void this.startWriting();
+    };
+    this.timer = immediately ? setImmediate(onTimer) : setTimeout(onTimer, COALESCE_MS);
+  }
+
+  private unschedule(): void {
+    if (this.timer === null) return;
+    clearTimeout(this.timer as NodeJS.Timeout);
+    clearImmediate(this.timer as NodeJS.Immediate);
+    this.timer = null;
+  }
+
+  /** Appends a chunk to the last buffered chunk of the same artifact. Consecutive plain texts become one part. */
+  private mergeIntoLast(output: RunOutput): boolean {
+    const last = this.buffer.at(-1);
+    if (output.type !== 'artifact' || last?.type !== 'artifact') return false;
+    if (!output.append || last.last || output.artifactId !== last.artifactId) return false;
+    const { parts, ...fields } = output.artifact;
+    if (Object.keys(fields).length > 0) return false;
+    const artifact = { ...last.artifact, parts: [...last.artifact.parts] };
+    for (const part of parts) {
+      const previous = artifact.parts.at(-1);
+      if (previous !== undefined && isPlainText(previous) && isPlainText(part)) {
+        artifact.parts[artifact.parts.length - 1] = { text: previous.text! + part.text! };
+      } else artifact.parts.push(part);
+    }
+    this.buffer[this.buffer.length - 1] = { ...last, artifact, last: output.last };
+    return true;
+  }
+
+  private async writeBatch(): Promise<void> {
+    const outputs = this.buffer;
+    this.buffer = [];
+    this.bufferedBytes = 0;
+    if (this.failure !== null) return;
+    this.seq += 1;
+    try {
+      await this.append(outputs);
+    } catch (error) {
+      this.fail(error as Error);
+    }
+  }
+
+  /**
+   * After a lost connection it is unknown whether the write was recorded. The same batch is written again with the same
+   * sequence number, which is recorded once, as long as the lease lasts. After that the run is lost and not failed, because
+   * the run that reclaims the task decides its outcome.
+   */
+  private async append(outputs: readonly RunOutput[]): Promise<void> {
+    const { writer, secret } = this.services;
+    const { tenantId, taskId, agent, fence } = this.task;
+    const { seq } = this;
+    const envelope = {
+      tenantId,
+      taskId,
+      actor: { subject: agent, role: 'agent' },
+      commandId: `run:${fence.runId}:${seq}`,
+      fingerprint: secret.hmac('fingerprint', JSON.stringify(outputs)),
+      fence,
+    } as const;
+    let known: StreamHead | undefined = this.head;
+    const mayRetry = (error: unknown) => {
+      if (!mayPass(error)) return false;
+      if (!this.lease.isHeld()) throw fenced(this.head.state, taskId);
+      known = undefined;
+      return true;
+    };
+    await retryWhile(mayRetry, async () => {
+      const { readThrough } = this;
+      const applied = await writer.apply(envelope, { type: 'RecordRun', fence, seq, readThrough, outputs }, known);
+      this.head = applied.outcome === 'applied' ? applied.head : this.head;
+    });
+  }
+
+  private fail(error: Error): void {
+    this.failure = error;
+    this.buffer = [];
+    if (DomainError.is(error, 'Fenced')) this.lease.onFenced(error);
+  }
 }
 
-/**
- * Whether the same write may succeed later: the connection broke, or the server is busy, full or stopping (the classes of
- * SQLSTATE that say so). Anything else would fail for ever.
- */
+/** Returns whether the same write may succeed later: the database or its connection is unavailable, or the server is overloaded. */
 function mayPass(error: unknown): boolean {
+  if (error instanceof DomainError) return error.kind === 'Overloaded';
   if (error instanceof TypeError || error instanceof RangeError) return false;
-  const { code, severity } = error as { code?: string; severity?: string };
-  return severity === undefined || /^(08|40|53|55|57|58)/.test(code ?? '');
+  return sqlStateOf(error) === undefined || isUnavailable(error);
 }
 
 const isPlainText = (part: { text?: string }): boolean => part.text !== undefined && Object.keys(part).length === 1;

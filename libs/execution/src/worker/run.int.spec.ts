@@ -8,33 +8,34 @@ const alice = aMember('alice');
 const agent = new ScriptedAgent();
 let acta: Acta;
 let first: Replica;
-let second: Replica;
+/** A replica that executes no runs. */
+let api: Replica;
 beforeAll(async () => {
   acta = await Acta.open();
   first = await acta.replica({ agents: [agent.definition] });
-  second = await acta.replica({ agents: [agent.definition], concurrency: 0 });
+  api = await acta.replica({ agents: [agent.definition], concurrency: 0 });
 });
 afterAll(() => acta?.close());
 
 const eventsOf = (taskId: string) => first.events(alice.tenantId, taskId);
 const typesOf = async (taskId: string) => (await eventsOf(taskId)).map((event) => event.type);
-const saidIn = (view: TaskView) => view.history.map(textOf);
-const outcome = async (text: string) => (await first.sendAndWait(alice, text)).state.status;
+const textsOf = (view: TaskView) => view.history.map(textOf);
+const statusAfter = async (text: string) => (await first.sendAndWait(alice, text)).state.status;
 
-describe('the outcome of a run', () => {
-  it('is what the agent says, or completion when it says nothing', async () => {
-    agent.on('completes', (ctx) => ctx.complete('well'));
-    agent.on('fails', (ctx) => ctx.fail('badly'));
-    agent.on('rejects', (ctx) => ctx.reject('not mine'));
+describe('The outcome of a run', () => {
+  it('is the one that the agent sets, or completion if the agent sets none', async () => {
+    agent.on('completes', (ctx) => ctx.complete('done'));
+    agent.on('fails', (ctx) => ctx.fail('no paper'));
+    agent.on('rejects', (ctx) => ctx.reject('not supported'));
     agent.on('wants authorization', (ctx) => ctx.requireAuth('who are you?'));
-    expect(await outcome('says nothing')).toBe('completed');
-    expect(await outcome('completes')).toBe('completed');
-    expect(await outcome('fails')).toBe('failed');
-    expect(await outcome('rejects')).toBe('rejected');
-    expect(await outcome('wants authorization')).toBe('auth-required');
+    expect(await statusAfter('sets no outcome')).toBe('completed');
+    expect(await statusAfter('completes')).toBe('completed');
+    expect(await statusAfter('fails')).toBe('failed');
+    expect(await statusAfter('rejects')).toBe('rejected');
+    expect(await statusAfter('wants authorization')).toBe('auth-required');
   });
 
-  it('is failure, in the error’s words, when the agent throws', async () => {
+  it("is failure with the error's message if the agent throws", async () => {
     agent.on('throws', () => {
       throw new Error('out of ink');
     });
@@ -43,29 +44,29 @@ describe('the outcome of a run', () => {
     expect(textOf(view.statusMessage!)).toBe('out of ink');
   });
 
-  it('stands, whatever the agent does after it', async () => {
-    agent.on('goes on', async (ctx) => {
+  it('does not change if the agent continues after it', async () => {
+    agent.on('continues', async (ctx) => {
       await ctx.complete('the end');
       await expect(ctx.working('not yet')).rejects.toThrow(/outcome/);
-      await expect(ctx.fail('changed my mind')).rejects.toThrow(/outcome/);
-      throw new Error('and another thing');
+      await expect(ctx.fail('too late')).rejects.toThrow(/outcome/);
+      throw new Error('one more thing');
     });
-    const view = await first.sendAndWait(alice, 'goes on');
+    const view = await first.sendAndWait(alice, 'continues');
     expect(view.state.status).toBe('completed');
     expect(await typesOf(view.taskId)).toEqual(['TaskSubmitted', 'MessageAccepted', 'RunStarted', 'TaskCompleted']);
   });
 
-  it('stands, and the process with it, when the agent waits for nothing that it says', async () => {
+  it('is recorded, without an unhandled rejection, if the agent awaits none of its outputs', async () => {
     agent.on('does not wait', async (ctx) => {
       void ctx.complete('the end');
       void ctx.working('not yet');
       void ctx.artifact({ parts: [{ data: 1n as never }] });
       await new Promise((resolve) => setImmediate(resolve));
     });
-    expect(await outcome('does not wait')).toBe('completed');
+    expect(await statusAfter('does not wait')).toBe('completed');
   });
 
-  it('is failure as an invalid agent response when the agent breaks the contract', async () => {
+  it('is failure as an invalid agent response if the agent violates the contract', async () => {
     agent.on('no parts', (ctx) => ctx.artifact({ parts: [] }));
     agent.on('bad artifact id', async (ctx) => {
       await ctx.artifact({ id: 'nul \0', parts: [{ text: 'x' }] });
@@ -78,26 +79,26 @@ describe('the outcome of a run', () => {
     }
   });
 
-  it('is failure as an invalid agent response, too, when the agent throws before that was noticed', async () => {
+  it('is failure as an invalid agent response even if the agent throws before the violation is found', async () => {
     agent.on('bad artifact id, then throws', (ctx) => {
       void ctx.artifact({ id: 'nul \0', parts: [{ text: 'x' }] });
-      throw new Error('and another thing');
+      throw new Error('one more thing');
     });
     const { taskId, state } = await first.sendAndWait(alice, 'bad artifact id, then throws');
     expect(state.status).toBe('failed');
     expect((await eventsOf(taskId)).at(-1)).toMatchObject({ facts: { reason: 'invalid-agent-response' } });
   });
 
-  it('is failure when the agent says what is no JSON', async () => {
+  it('is failure if an output has a value that JSON cannot represent', async () => {
     const circular: Record<string, unknown> = {};
     circular['itself'] = circular;
     agent.on('circular', (ctx) => ctx.artifact({ parts: [{ data: circular as never }] }));
     agent.on('a big integer', (ctx) => ctx.artifact({ parts: [{ data: 1n as never }] }));
-    expect(await outcome('circular')).toBe('failed');
-    expect(await outcome('a big integer')).toBe('failed');
+    expect(await statusAfter('circular')).toBe('failed');
+    expect(await statusAfter('a big integer')).toBe('failed');
   });
 
-  it('is retried when the error says so, under a new fence', async () => {
+  it('is a retry under a new fence if the agent throws a retryable error', async () => {
     agent.on('retries', async (ctx) => {
       if (ctx.attempt < 3) throw Object.assign(new Error('busy'), { retryable: true });
       await ctx.complete(`attempt ${ctx.attempt}`);
@@ -109,11 +110,10 @@ describe('the outcome of a run', () => {
   });
 });
 
-describe('a bare reply', () => {
-  // An exact replay gets it again.
-  it('is the message, and no task', async () => {
+describe('A direct message response', () => {
+  it('is a message without a task, also for an exact replay', async () => {
     agent.on('replies', (ctx) => ctx.reply('just words'));
-    const views = [await first.sendAndWait(alice, 'replies'), await second.sendAndWait(alice, 'replies')];
+    const views = [await first.sendAndWait(alice, 'replies'), await api.sendAndWait(alice, 'replies')];
     for (const { state, statusMessage } of views) {
       expect(state.status).toBe('replied');
       expect(textOf(statusMessage!)).toBe('just words');
@@ -124,7 +124,7 @@ describe('a bare reply', () => {
     expect((await first.list(alice)).tasks.map((task) => task.taskId)).not.toContain(views[0]!.taskId);
   });
 
-  it('is a completion after a status or an artifact, or when the client was answered', async () => {
+  it('completes the task after a status, after an artifact, or if the client already has the task', async () => {
     agent.on('status, then reply', async (ctx) => {
       await ctx.working();
       await ctx.reply('words');
@@ -133,18 +133,18 @@ describe('a bare reply', () => {
       await ctx.artifact({ parts: [{ text: 'x' }] });
       await ctx.reply('words');
     });
-    agent.on('answered, then reply', (ctx) => ctx.reply('words'));
+    agent.on('acknowledged, then reply', (ctx) => ctx.reply('words'));
     for (const text of ['status, then reply', 'artifact, then reply']) {
       const view = await first.sendAndWait(alice, text);
       expect([view.state.status, textOf(view.statusMessage!)]).toEqual(['completed', 'words']);
     }
-    const view = await first.sendAndWait(alice, 'answered, then reply', { acknowledged: true });
+    const view = await first.sendAndWait(alice, 'acknowledged, then reply', { acknowledged: true });
     expect(view.state.status).toBe('completed');
   });
 });
 
-describe('a conversation', () => {
-  it('goes on in a second turn, with everything that was said before', async () => {
+describe('A conversation', () => {
+  it('continues in a second turn with all earlier messages', async () => {
     const turns: { text: string; history: string[]; attempt: number }[] = [];
     agent.on('order', async (ctx) => {
       turns.push({ text: ctx.text, history: ctx.history.map(textOf), attempt: ctx.attempt });
@@ -152,52 +152,50 @@ describe('a conversation', () => {
       await ctx.artifact({ parts: [{ text: 'done' }] });
     });
     const { taskId } = await first.sendAndWait(alice, 'order');
-    const view = await second.sendAndWait(alice, aMessage('large'), { taskId });
+    const view = await api.sendAndWait(alice, aMessage('large'), { taskId });
     expect(turns).toEqual([
       { text: 'order', history: [], attempt: 1 },
       { text: 'large', history: ['order', 'which size?'], attempt: 1 },
     ]);
     expect(view.state).toMatchObject({ status: 'completed', dispatcherGeneration: 2, leaseGeneration: 2 });
-    expect(saidIn(view)).toEqual(['order', 'which size?', 'large']);
+    expect(textsOf(view)).toEqual(['order', 'which size?', 'large']);
   });
 
   // F5
-  it('takes a message during a run into the history and to the run, which stays the only one', async () => {
-    const heard: string[] = [];
-    const enough = new Latch();
-    agent.on('listens', async (ctx) => {
+  it('adds a message that arrives during a run to the history and passes it to that run, the only one', async () => {
+    const received: string[] = [];
+    agent.on('reads messages', async (ctx) => {
       for await (const message of ctx.messages()) {
-        heard.push(textOf(message));
-        if (heard.length === 2) break;
+        received.push(textOf(message));
+        if (received.length === 2) break;
       }
-      enough.open();
       await ctx.complete();
     });
-    const taskId = await first.submit(alice, 'listens');
+    const taskId = await first.submit(alice, 'reads messages');
     await first.until(alice.tenantId, taskId, (state) => state.run !== null);
-    await first.submit(alice, aMessage('from here'), { taskId });
+    await first.submit(alice, aMessage('from this process'), { taskId });
     await first.until(alice.tenantId, taskId, (state) => state.clientMessages.count === 2);
-    const view = await second.sendAndWait(alice, aMessage('from elsewhere'), { taskId });
-    expect(heard).toEqual(['from here', 'from elsewhere']);
-    expect(saidIn(view)).toEqual(['listens', 'from here', 'from elsewhere']);
+    const view = await api.sendAndWait(alice, aMessage('from the other process'), { taskId });
+    expect(received).toEqual(['from this process', 'from the other process']);
+    expect(textsOf(view)).toEqual(['reads messages', 'from this process', 'from the other process']);
     expect((await typesOf(taskId)).filter((type) => type === 'RunStarted')).toHaveLength(1);
   });
 
-  it('starts the next turn at once for a message that the run never read', async () => {
+  it('starts the next turn immediately for a message that the run has not read', async () => {
     const asking = new Latch();
     const turns: string[] = [];
-    agent.on('does not listen', async (ctx) => {
+    agent.on('reads no messages', async (ctx) => {
       turns.push(ctx.text);
       if (turns.length > 1) return ctx.complete();
       await asking.opened;
       await ctx.requireInput('what?');
     });
-    const taskId = await first.submit(alice, 'does not listen');
+    const taskId = await first.submit(alice, 'reads no messages');
     await first.until(alice.tenantId, taskId, (state) => state.run !== null);
-    await second.submit(alice, aMessage('unread'), { taskId });
+    await api.submit(alice, aMessage('unread'), { taskId });
     asking.open();
     await first.until(alice.tenantId, taskId, (state) => state.status === 'completed');
-    expect(turns).toEqual(['does not listen', 'unread']);
+    expect(turns).toEqual(['reads no messages', 'unread']);
     expect(await typesOf(taskId)).toEqual([
       'TaskSubmitted',
       'MessageAccepted',

@@ -1,124 +1,97 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  activeRun,
-  DomainError,
-  type Message,
-  type RecordedEvent,
-  type RetryPolicy,
-  retryAt,
-  type Role,
-  type RunOutput,
-  TaskFold,
-  textOf,
-} from '@app/domain';
-import { type Database, isUnavailable, type ServerSecret, type StreamHead } from '@app/storage';
+import { DomainError, type Message, type RetryPolicy, type RunOutput, TaskFold } from '@app/domain';
+import { type Database, isUnavailable, type ServerSecret } from '@app/storage';
 import type { TaskReader, TaskWriter } from '@app/tasks';
-import {
-  type Agent,
-  type AgentContext,
-  type ArtifactInput,
-  CancelRequested,
-  type Saying,
-} from '../agents/agent.contract.js';
+import { type Agent, CancelRequested } from '../agents/agent.contract.js';
+import type { ExecutionFailure } from '../execution-failure.js';
+import { activeFence } from '../queue/active-fence.js';
+import type { AppliedTask } from '../queue/apply-to-locked.js';
+import { RELEASED, retryAfterAttempt } from '../queue/retry-policy.js';
+import { retryWhile } from '../queue/retry-while.js';
+import { createAgentContext } from './agent-context.js';
+import { toMessage } from './agent-output.js';
+import { splitConversation } from './conversation.js';
 import { MessageInbox } from './message-inbox.js';
 import { RunWriter } from './run-writer.js';
 
-/** A run that this process holds. */
-export interface HeldRun {
-  readonly tenantId: string;
-  readonly taskId: string;
-  readonly head: StreamHead;
-  /** Events of the append that claimed it. */
-  readonly events: readonly RecordedEvent[];
-}
-
 export interface RunServices {
   readonly database: Database;
-  readonly streams: TaskWriter;
+  readonly writer: TaskWriter;
   readonly reader: TaskReader;
   readonly secret: ServerSecret;
-  readonly onError: (error: unknown, run?: { tenantId: string; taskId: string; runId: string }) => void;
+  readonly onError: (failure: ExecutionFailure) => void;
 }
 
-/** How long an agent whose run is lost or was canceled may take to notice, before the run goes on without it. */
+/** How long an agent may continue after its run was lost or released. Then the run ends without it. */
 const ABORT_GRACE_MS = 30_000;
-const RETRY_MS = 50;
 
 /** One attempt of an agent at one turn, from its claim to its outcome. */
 export class Run {
   readonly runId: string;
   readonly tenantId: string;
   readonly taskId: string;
-  readonly agent: string;
   private readonly aborter = new AbortController();
-  private readonly writer: RunWriter;
+  private readonly runWriter: RunWriter;
   private readonly inbox: MessageInbox;
   private canceled = false;
   private released = false;
-  private fenced = false;
-  private giveUp: (() => void) | null = null;
-  /** On this process's monotonic clock; the database decides by its own. */
-  private leaseEnds: number;
+  private lost = false;
+  private stopWaiting: (() => void) | null = null;
+  /** On this process's monotonic clock. The database decides by its own clock. */
+  private leaseEnd: number;
 
   constructor(
-    private readonly definition: Agent,
-    private readonly retry: RetryPolicy,
-    private readonly held: HeldRun,
+    private readonly agent: Agent,
+    private readonly retryPolicy: RetryPolicy,
+    private readonly claimed: AppliedTask,
     private readonly services: RunServices,
     leaseMs: number,
   ) {
-    const run = activeRun(held.head.state);
-    if (run === null) throw new Error(`task ${held.taskId} has no active run`);
-    this.runId = run.id;
-    this.tenantId = held.tenantId;
-    this.taskId = held.taskId;
-    this.agent = definition.name;
-    this.leaseEnds = performance.now() + leaseMs;
-    const { id: runId, leaseGeneration, dispatcherGeneration } = run;
-    this.writer = new RunWriter(
-      services.streams,
-      services.secret,
-      { tenantId: held.tenantId, taskId: held.taskId },
-      definition.name,
-      { runId, leaseGeneration, dispatcherGeneration },
-      held.head,
-      () => this.leaseRemains(),
-      () => this.lose(),
+    const { tenantId, taskId, head } = claimed;
+    const fence = activeFence(head.state);
+    if (fence === null) throw new Error(`task "${taskId}" has no active run`);
+    this.runId = fence.runId;
+    this.tenantId = tenantId;
+    this.taskId = taskId;
+    this.leaseEnd = performance.now() + leaseMs;
+    this.runWriter = new RunWriter(
+      services,
+      { tenantId, taskId, agent: agent.name, fence, head },
+      { isHeld: () => this.leaseRemains(), onFenced: () => this.lose() },
     );
-    const source = { reader: services.reader, wakeups: services.streams.wakeups };
-    const { version } = held.head.state;
+    const source = { reader: services.reader, wakeups: services.writer.wakeups };
+    const { version } = head.state;
     this.inbox = new MessageInbox(
       source,
-      { tenantId: held.tenantId, taskId: held.taskId, version },
+      { tenantId, taskId, version },
       {
         onCancelRequested: () => this.cancel(),
         onRunLost: () => this.lose(),
         onMessageRead: (read) => {
-          this.writer.readThrough = Math.max(this.writer.readThrough, read);
+          this.runWriter.readThrough = Math.max(this.runWriter.readThrough, read);
         },
       },
     );
   }
 
   leaseRemains(): boolean {
-    return performance.now() < this.leaseEnds;
+    return performance.now() < this.leaseEnd;
   }
 
-  /** `sentAt`: when the heartbeat left, on the monotonic clock. */
-  renewed(sentAt: number, leaseMs: number): void {
-    this.leaseEnds = sentAt + leaseMs;
+  /** Extends the lease. `sentAt` is when the heartbeat was sent, on the monotonic clock. */
+  renew(sentAt: number, leaseMs: number): void {
+    this.leaseEnd = sentAt + leaseMs;
   }
 
+  /** Asks the agent to stop. It can still end the run itself, until the cancel deadline. */
   cancel(): void {
     if (this.canceled) return;
     this.canceled = true;
     this.aborter.abort(new CancelRequested('the task is being canceled'));
   }
 
-  /** The lease is gone: whatever the agent still says is not recorded. */
+  /** Ends the run without an outcome, because its lease has ended. Later outputs of the agent are not recorded. */
   lose(): void {
-    this.fenced = true;
+    this.lost = true;
     this.aborter.abort(
       new DomainError('Fenced', 'this run no longer holds the task; stop working on it', {
         taskId: this.taskId,
@@ -128,31 +101,32 @@ export class Run {
     );
   }
 
-  /** Hands the run back: another worker takes it at once, and the attempt does not count. */
+  /** Releases the run: a different worker can claim the task immediately, and the attempt does not count. */
   release(): void {
     this.released = true;
-    if (this.aborter.signal.aborted) this.giveUp?.();
+    if (this.aborter.signal.aborted) this.stopWaiting?.();
     this.aborter.abort(new Error('the server is shutting down'));
   }
 
-  /** Runs to the outcome. Never rejects: what goes wrong is an outcome, or a lease that someone else takes over. */
+  /** Executes the agent up to the outcome. Never rejects: an error is an outcome, or the run is lost. */
   async execute(): Promise<void> {
+    const { runWriter } = this;
     try {
       const context = await this.context();
-      await this.untilAborted(Promise.resolve().then(() => this.definition.run?.(context)));
-      if (!this.writer.hasEnded) {
-        // An agent that returns because it was told to stop has not completed its work.
+      await this.untilAborted(Promise.resolve().then(() => this.agent.run?.(context)));
+      if (!runWriter.hasEnded) {
+        // An agent that returns because its signal aborted has not completed its work.
         this.aborter.signal.throwIfAborted();
-        await this.writer.write({ type: 'complete' });
+        await runWriter.write({ type: 'complete' });
       }
-      await this.writer.flush();
+      await runWriter.flush();
     } catch (error) {
-      // What was said before the error may be what cannot be recorded, and then the error cannot be either: that is an outcome.
       await this.conclude(error)
-        .catch((refused: unknown) => this.conclude(refused))
+        // An earlier output, or the error itself, may be impossible to record. The outcome is a failure then.
+        .catch((rejected: unknown) => this.conclude(rejected))
         .catch((unrecorded: unknown) => {
-          // That the run was taken away meanwhile is no error: whoever took it has recorded what became of it.
-          if (!DomainError.is(unrecorded, 'Fenced')) this.services.onError(unrecorded, this);
+          // After a lost run the outcome is that of the run that has the task now.
+          if (!DomainError.is(unrecorded, 'Fenced')) this.report('run outcome not recorded', unrecorded);
         });
     } finally {
       this.inbox.close();
@@ -160,169 +134,105 @@ export class Run {
     }
   }
 
+  /** Records the outcome of a run whose agent, or whose writes, threw an error. */
   private async conclude(error: unknown): Promise<void> {
-    if (this.fenced || DomainError.is(error, 'Fenced')) return;
+    if (this.lost || DomainError.is(error, 'Fenced')) return;
+    const { runWriter, taskId } = this;
     if (DomainError.is(error, 'InvalidAgentResponse')) {
-      await this.writer.conclude({ type: 'fail', invalid: true, message: this.message(error.message) });
-    } else if (this.writer.hasFailed) {
-      this.services.onError(error, this);
-      await this.writer.conclude({ type: 'fail', message: this.message('what the agent said cannot be recorded') });
-    } else if (this.writer.hasEnded) {
-      // The outcome stands; what an agent throws after it is the agent's own affair.
-      await this.writer.flush();
+      await runWriter.conclude({ type: 'fail', invalid: true, message: toMessage(error.message, taskId) });
+    } else if (runWriter.hasFailed) {
+      this.report('agent output not recorded', error);
+      await runWriter.conclude({
+        type: 'fail',
+        message: toMessage('the output of the agent cannot be recorded', taskId),
+      });
+    } else if (runWriter.hasEnded) {
+      // The outcome is recorded. An error that the agent throws after it has no effect.
+      await runWriter.flush();
     } else if (this.canceled) {
-      await this.writer.write({ type: 'canceled' });
-    } else if (this.released || isRetryable(error)) {
-      const { attempts } = this.held.head.state;
-      const notBefore = this.released
-        ? new Date(0).toISOString()
-        : retryAt(await this.databaseTime(), attempts, this.retry, Math.random());
-      const reason = this.released ? 'released' : 'retryable-error';
-      await this.writer.write({ type: 'lost', reason, retry: { maxAttempts: this.retry.attempts, notBefore } });
+      await runWriter.write({ type: 'canceled' });
+    } else if (this.released) {
+      await runWriter.write({ type: 'lost', reason: 'released', retry: RELEASED });
+    } else if (isRetryable(error)) {
+      await runWriter.write(await this.retryableLoss());
     } else {
-      await this.writer.write({ type: 'fail', message: this.message(messageOf(error)) });
+      await runWriter.write({ type: 'fail', message: toMessage(textOfError(error), taskId) });
     }
   }
 
-  /** An agent that ignores its signal must not hold a slot for ever. */
+  private async retryableLoss(): Promise<RunOutput> {
+    const now = await this.whileLeased(() => this.services.database.now());
+    const retry = retryAfterAttempt(this.retryPolicy, this.claimed.head.state.attempts, now);
+    return { type: 'lost', reason: 'retryable-error', retry };
+  }
+
+  /** Waits for the agent. An agent that ignores its signal must not occupy a slot forever. */
   private async untilAborted(work: Promise<void>): Promise<void> {
     const { signal } = this.aborter;
     let timer: NodeJS.Timeout | undefined;
-    const wait = () => {
-      timer = setTimeout(
-        () => {
-          // A canceled run has until the task's own deadline, whoever keeps it: then the run is fenced.
-          if (this.canceled && !this.fenced && !this.released) wait();
-          else this.giveUp!();
-        },
-        this.released ? 0 : ABORT_GRACE_MS,
-      );
+    const startGrace = () => {
+      const onGraceEnd = () => {
+        // A canceled run has until the cancel deadline of the task. After the deadline the run is lost.
+        if (this.canceled && !this.lost && !this.released) startGrace();
+        else this.stopWaiting!();
+      };
+      timer = setTimeout(onGraceEnd, this.released ? 0 : ABORT_GRACE_MS);
     };
-    const patience = new Promise<never>((_, reject) => {
-      this.giveUp = () => reject(signal.reason as Error);
-      if (signal.aborted) wait();
-      else signal.addEventListener('abort', wait, { once: true });
+    const aborted = new Promise<never>((_, reject) => {
+      this.stopWaiting = () => reject(signal.reason as Error);
+      if (signal.aborted) startGrace();
+      else signal.addEventListener('abort', startGrace, { once: true });
     });
     work.catch(() => undefined);
-    patience.catch(() => undefined);
-    await Promise.race([work, patience]).finally(() => {
-      // The signal aborts once the run is over, too: a timer that it set then would keep the whole run in memory.
-      signal.removeEventListener('abort', wait);
+    aborted.catch(() => undefined);
+    await Promise.race([work, aborted]).finally(() => {
+      // The signal also aborts when the run is over. A timer that starts then would keep the whole run in memory.
+      signal.removeEventListener('abort', startGrace);
       clearTimeout(timer);
     });
   }
 
-  private async context(): Promise<AgentContext> {
-    const { head } = this.held;
-    const { contextId, ring, owner } = head.state;
-    const run = activeRun(head.state)!;
-    const said = await this.conversation();
-    const at = said.findLastIndex((message) => message.role === 'user');
-    const message = said[at];
-    if (message === undefined) throw new Error('the task has no message to work on');
-    const say = (saying: Saying) => this.message(saying);
-    const write = (output: RunOutput) => {
-      const written = this.writer.write(output);
-      // Whether to wait is up to the agent; a rejection that nobody hears would end the process, and all other runs in it.
-      written.catch(() => undefined);
-      return written;
-    };
-    return {
-      task: { tenant: this.tenantId, id: this.taskId, contextId, ring, owner },
-      message,
-      history: said.filter((other) => other !== message),
-      text: textOf(message),
-      metadata: message.metadata ?? {},
-      signal: this.aborter.signal,
-      attempt: run.attempt,
-      lease: {
-        runId: run.id,
-        worker: run.worker,
-        leaseGeneration: run.leaseGeneration,
-        dispatcherGeneration: run.dispatcherGeneration,
-      },
-      upstream: head.state.upstream ?? null,
-      attach: ({ taskId, contextId: theirs, messageId }) =>
-        write({ type: 'status', upstream: { taskId, contextId: theirs, messageId } }),
-      working: (saying) => write(saying === undefined ? { type: 'status' } : { type: 'status', message: say(saying) }),
-      artifact: (artifact) => write(this.artifact(artifact)),
-      requireInput: (saying) => write({ type: 'input-required', message: say(saying) }),
-      requireAuth: (saying) => write({ type: 'auth-required', message: say(saying) }),
-      complete: (saying) =>
-        write(saying === undefined ? { type: 'complete' } : { type: 'complete', message: say(saying) }),
-      fail: (saying) => write({ type: 'fail', message: say(saying) }),
-      reject: (saying) => write({ type: 'reject', message: say(saying) }),
-      cancel: (saying) =>
-        write(saying === undefined ? { type: 'canceled' } : { type: 'canceled', message: say(saying) }),
-      reply: (saying) => write({ type: 'reply', message: say(saying) }),
-      messages: () => this.inbox.messages(this.aborter.signal),
-    };
+  private async context() {
+    const { claimed, runWriter, inbox } = this;
+    const conversation = splitConversation(await this.messages());
+    if (conversation === null) throw new Error('the task has no readable message to process');
+    return createAgentContext({ claimed, conversation, runWriter, inbox, signal: this.aborter.signal });
   }
 
-  /** What was said so far; from the events at hand when they are the whole stream, so that a new task costs no read. */
-  private async conversation(): Promise<Message[]> {
-    const { tenantId, taskId, head, events } = this.held;
+  /** Returns the messages of the task as of the claim. Later messages come through the inbox. */
+  private async messages(): Promise<Message[]> {
+    const { tenantId, taskId, head, events } = this.claimed;
+    // A new task needs no read, because the append that claimed it has all of its events.
     if (events[0]?.version === 1) {
       const fold = new TaskFold(tenantId, taskId);
       for (const event of events) fold.add(event);
       return fold.messages();
     }
-    // As of the claim: what is said after it comes through the inbox, and must not come twice.
     const { reader } = this.services;
-    return this.whileHeld(() => reader.conversation(tenantId, { taskId, state: head.state, key: head.key }));
+    return this.whileLeased(() => reader.conversation(tenantId, { taskId, state: head.state, key: head.key }));
   }
 
-  /** Reads for the agent, again while the database is away: that is no failure of the agent's. */
-  private async whileHeld<T>(read: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await read();
-      } catch (error) {
-        if (!isUnavailable(error)) throw error;
-        if (!this.leaseRemains()) this.lose();
-        this.aborter.signal.throwIfAborted();
-        await sleep(RETRY_MS);
-      }
-    }
-  }
-
-  private databaseTime(): Promise<number> {
-    return this.whileHeld(() => this.services.database.now());
-  }
-
-  private artifact(input: ArtifactInput): RunOutput {
-    const { id = 'artifact', append, last = false, ...artifact } = input;
-    if (!Array.isArray(artifact.parts) || artifact.parts.length === 0) {
-      throw new DomainError('InvalidAgentResponse', `invalid agent response: artifact "${id}" has no parts`, {
-        taskId: this.taskId,
-      });
-    }
-    const goesOn = append !== false && this.writer.hasStarted(id);
-    return {
-      type: 'artifact',
-      artifactId: id,
-      artifact: { ...artifact, parts: [...artifact.parts] },
-      append: goesOn,
-      last,
+  /** Repeats a read while the database is unavailable, as long as the lease lasts. */
+  private whileLeased<T>(read: () => Promise<T>): Promise<T> {
+    const mayRetry = (error: unknown) => {
+      if (!isUnavailable(error)) return false;
+      if (!this.leaseRemains()) this.lose();
+      this.aborter.signal.throwIfAborted();
+      return true;
     };
+    return retryWhile(mayRetry, read);
   }
 
-  private message(saying: Saying, role: Role = 'agent'): Message {
-    const said =
-      typeof saying === 'string' ? { parts: [{ text: saying }] } : 'parts' in saying ? saying : { parts: saying };
-    if (!Array.isArray(said.parts) || said.parts.length === 0) {
-      throw new DomainError('InvalidAgentResponse', 'invalid agent response: a message without parts', {
-        taskId: this.taskId,
-      });
-    }
-    return { messageId: randomUUID(), role, ...said, parts: [...said.parts] };
+  private report(message: string, error: unknown): void {
+    const { taskId, runId } = this;
+    this.services.onError({ message, error, taskId, runId });
   }
 }
 
 const isRetryable = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && (error as { retryable?: unknown }).retryable === true;
 
-const messageOf = (error: unknown): string => {
+const textOfError = (error: unknown): string => {
   const text = error instanceof Error ? error.message : String(error);
-  return text === '' ? 'the agent failed without saying why' : text;
+  return text === '' ? 'the agent failed without an error message' : text;
 };

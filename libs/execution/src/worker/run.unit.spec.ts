@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { evolveAll } from '@app/domain';
 import { ServerSecret } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
@@ -7,37 +7,39 @@ import { anAgent } from '../../../../test/support/acta.js';
 import { RUNNING } from '../../../../test/support/tasks.js';
 import { Run, type RunServices } from './run.js';
 
-const AT = '2026-01-01T00:00:00.000Z';
+const TIME = '2026-01-01T00:00:00.000Z';
 
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
+describe('Run', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
 
-it('leaves a canceled agent the time that the task gives it, and one that is fenced half a minute', async () => {
-  const said: unknown[] = [];
-  const apply = async (_: unknown, command: unknown) => {
-    said.push(command);
-    throw new Error('nothing is to be recorded');
-  };
-  const streams = { apply, wakeups: { changes: () => NEVER } } as unknown as TaskWriter;
-  const services = {
-    streams,
-    secret: new ServerSecret('a secret'),
-    onError: () => undefined,
-  } as unknown as RunServices;
-  const head = { state: evolveAll(null, RUNNING, AT)!, hash: Buffer.alloc(32), key: null };
-  const events = RUNNING.map((event, at) => ({ ...event, version: at + 1, recordedAt: AT }));
-  const stubborn = anAgent(() => new Promise<void>(() => undefined));
-  const policy = { attempts: 1, backoffMs: 1 };
-  const run = new Run(stubborn, policy, { tenantId: 'acme', taskId: 'task-1', head, events }, services, 3_600_000);
-  let over = false;
-  const executing = run.execute().then(() => (over = true));
+  it('waits for a canceled agent until the cancel deadline of the task, and for a fenced agent for 30 s', async () => {
+    const commands: unknown[] = [];
+    const apply = async (_: unknown, command: unknown) => {
+      commands.push(command);
+      throw new Error('nothing may be recorded');
+    };
+    const writer = { apply, wakeups: { changes: () => NEVER } } as unknown as TaskWriter;
+    const services = {
+      writer,
+      secret: new ServerSecret('a secret'),
+      onError: () => undefined,
+    } as unknown as RunServices;
+    const head = { state: evolveAll(null, RUNNING, TIME)!, hash: Buffer.alloc(32), key: null };
+    const events = RUNNING.map((event, index) => ({ ...event, version: index + 1, recordedAt: TIME }));
+    const stubborn = anAgent(() => new Promise<void>(() => undefined));
+    const policy = { attempts: 1, backoffMs: 1 };
+    const run = new Run(stubborn, policy, { tenantId: 'acme', taskId: 'task-1', head, events }, services, 3_600_000);
+    let over = false;
+    const executing = run.execute().then(() => (over = true));
 
-  await jest.advanceTimersByTimeAsync(1_000);
-  run.cancel();
-  await jest.advanceTimersByTimeAsync(200_000);
-  expect(over).toBe(false);
-  run.lose();
-  await jest.advanceTimersByTimeAsync(30_000);
-  await executing;
-  expect(said).toEqual([]);
+    await jest.advanceTimersByTimeAsync(1_000);
+    run.cancel();
+    await jest.advanceTimersByTimeAsync(200_000);
+    expect(over).toBe(false);
+    run.lose();
+    await jest.advanceTimersByTimeAsync(30_000);
+    await executing;
+    expect(commands).toEqual([]);
+  });
 });

@@ -1,40 +1,43 @@
 import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import { newId, SYSTEM_ACTOR } from '@app/domain';
-import { type Appended, newInternalCommand, type RunSlot, RunSlots } from '@app/tasks';
+import { type RunSlot, RunSlots } from '@app/tasks';
 import type { Subscription } from 'rxjs';
 import type { Agents } from '../agents/agents.js';
-import { type HeldRun, Run, type RunServices } from './run.js';
-import type { LockedTask, RunQueue } from '../queue/run-queue.js';
+import { type AppliedTask, applyToLocked } from '../queue/apply-to-locked.js';
+import type { RunQueue } from '../queue/run-queue.js';
+import { LeaseRenewal } from './lease-renewal.js';
+import { Run, type RunServices } from './run.js';
 
 export interface WorkerOptions {
-  /** Runs at a time in this process; 0: none. */
+  /** Maximum number of concurrent runs in this process; 0: none. */
   readonly concurrency: number;
-  readonly leaseMs: number;
-  /** How long live runs may go on after the order to stop, before they are handed back; absent: not at all. */
+  /** How long active runs may continue after a stop, before they are released; absent: 0. */
   readonly drainMs?: number;
-  /** How often to look for work that no wake-up announced (retries whose time has come). */
+  /** How often the queue is polled for tasks that no wake-up announces: retries whose time has come. */
   readonly pollMs?: number;
 }
 
-const BATCH = 32;
-/** Leases that one statement renews. */
-const BEATS = 20;
+const POLL_MS = 500;
+const CLAIM_BATCH = 32;
+/** How long released runs may take to end. */
+const RELEASE_TIMEOUT_MS = 5_000;
 
-/** Claims work, runs agents, and keeps the leases of what it runs alive. */
+/** Claims runs, executes them, and renews their leases. */
 export class Worker extends RunSlots {
   readonly id = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   private readonly runs = new Map<string, Run>();
-  private readonly reserved = new Map<string, number>();
-  private readonly idle: (() => void)[] = [];
+  private readonly leaseRenewal: LeaseRenewal;
+  private readonly occupiedSlots = new Map<string, number>();
+  private readonly idleWaiters: (() => void)[] = [];
   private subscription: Subscription | null = null;
   private pollTimer: NodeJS.Timeout | null = null;
-  private beatTimer: NodeJS.Timeout | null = null;
   private claiming: Promise<void> | null = null;
-  private again = false;
-  /** The last look for work found no free slot. */
-  private starved = false;
-  /** Agents that may have work in the queue, for want of a free slot. */
+  /** The queue must be polled once more after the current poll. */
+  private rerunRequested = false;
+  /** The last poll found no free slot. */
+  private noFreeSlot = false;
+  /** Agents whose tasks may wait in the queue because they had no free slot. */
   private readonly backlog = new Set<string>();
   private draining = true;
 
@@ -45,8 +48,10 @@ export class Worker extends RunSlots {
     private readonly options: WorkerOptions,
   ) {
     super();
+    this.leaseRenewal = new LeaseRenewal(queue, this.runs, services.onError);
   }
 
+  /** Number of active runs. */
   get running(): number {
     return this.runs.size;
   }
@@ -54,14 +59,13 @@ export class Worker extends RunSlots {
   start(): void {
     if (this.options.concurrency === 0) return;
     this.draining = false;
-    const { leaseMs, pollMs = 500 } = this.options;
-    this.subscription = this.services.streams.wakeups.queuedAgents.subscribe(() => this.lookForWork());
-    this.pollTimer = setInterval(() => this.lookForWork(), pollMs);
-    this.beatTimer = setInterval(() => void this.heartbeat(), leaseMs / 3);
-    this.lookForWork();
+    this.subscription = this.services.writer.wakeups.queuedAgents.subscribe(() => this.pollQueue());
+    this.pollTimer = setInterval(() => this.pollQueue(), this.options.pollMs ?? POLL_MS);
+    this.leaseRenewal.start();
+    this.pollQueue();
   }
 
-  /** Takes no more work, gives live runs `graceMs` to finish, and hands back what is left. */
+  /** Stops claiming runs, waits up to `graceMs` for active runs to end, and releases the others. */
   async stop(graceMs = this.options.drainMs ?? 0): Promise<void> {
     this.draining = true;
     this.subscription?.unsubscribe();
@@ -69,74 +73,72 @@ export class Worker extends RunSlots {
     await this.claiming;
     await this.untilIdle(graceMs);
     for (const run of this.runs.values()) run.release();
-    await this.untilIdle(5_000);
-    if (this.beatTimer !== null) clearInterval(this.beatTimer);
+    await this.untilIdle(RELEASE_TIMEOUT_MS);
+    this.leaseRenewal.stop();
   }
 
   override reserve(agent: string): RunSlot | null {
     if (this.draining || this.queue.limitsTenants) return null;
     if (!this.agents.runnable().some(({ name }) => name === agent)) return null;
-    if (this.free(agent) < 1) {
+    if (this.freeSlots(agent) < 1) {
       this.backlog.add(agent);
       return null;
     }
     this.occupy(agent, 1);
-    let open = true;
-    const release = () => {
-      if (open) this.occupy(agent, -1);
-      open = false;
-    };
+    let isReserved = true;
     return {
       claim: { runId: newId(), worker: this.id },
-      start: (run) => {
-        open = false;
-        this.execute(agent, run);
+      start: (claimed) => {
+        isReserved = false;
+        this.execute(agent, claimed);
       },
-      release,
+      release: () => {
+        if (isReserved) this.occupy(agent, -1);
+        isReserved = false;
+      },
     };
   }
 
-  private lookForWork(): void {
-    this.again = true;
+  private pollQueue(): void {
+    this.rerunRequested = true;
     if (this.draining) return;
     this.claiming ??= this.claimAll()
-      .catch((error: unknown) => this.services.onError(error))
+      .catch((error: unknown) => this.services.onError({ message: 'claim failed', error }))
       .finally(() => {
         this.claiming = null;
-        // Asked for between the end of the loop and now.
-        if (this.again) this.lookForWork();
+        // A poll may have been requested after the end of the loop.
+        if (this.rerunRequested) this.pollQueue();
       });
   }
 
   private async claimAll(): Promise<void> {
-    while (this.again && !this.draining) {
-      this.again = false;
-      this.starved = false;
+    while (this.rerunRequested && !this.draining) {
+      this.rerunRequested = false;
+      this.noFreeSlot = false;
       const names = this.agents.runnable().map((agent) => agent.name);
-      // Agents with a limit of their own are claimed one by one: a shared batch could take too many of them.
+      // An agent with its own limit is claimed separately, because a shared batch could exceed the limit.
       const limited = names.filter((name) => this.agents.find(name)?.concurrency !== undefined);
-      const open = names.filter((name) => !limited.includes(name));
-      for (const group of [open, ...limited.map((name) => [name])]) {
-        if (group.length === 0) continue;
-        await this.claimGroup(group);
+      const unlimited = names.filter((name) => !limited.includes(name));
+      for (const group of [unlimited, ...limited.map((name) => [name])]) {
+        if (group.length > 0) await this.claimGroup(group);
       }
     }
   }
 
   /**
-   * Claims what waits for these agents, one task first and twice as many each time. A claim holds slots while it looks, so
-   * that what waits gets its share of those that fall free; where nothing is known to wait, it asks first, and leaves the
-   * slots to the messages that come in.
+   * Claims waiting tasks of these agents: one task first, and twice as many with each further claim. A claim occupies slots
+   * while it reads the queue, so that waiting tasks get a share of the slots that become free. Without a known backlog the
+   * queue is checked first, and the slots stay free for new messages.
    */
   private async claimGroup(group: readonly string[]): Promise<void> {
-    for (let most = 1; ; most = Math.min(2 * most, BATCH)) {
-      const wanted = Math.min(most, this.free(group[0]!));
+    for (let limit = 1; ; limit = Math.min(2 * limit, CLAIM_BATCH)) {
+      const wanted = Math.min(limit, this.freeSlots(group[0]!));
       if (wanted === 0) {
-        this.starved = true;
+        this.noFreeSlot = true;
         return;
       }
-      const known = group.some((name) => this.backlog.has(name));
-      if (!known && !(await this.queue.hasWaiting(group))) return;
+      const hasBacklog = group.some((name) => this.backlog.has(name));
+      if (!hasBacklog && !(await this.queue.hasWaiting(group))) return;
       if ((await this.claim(group, wanted)) < wanted) {
         for (const name of group) this.backlog.delete(name);
         return;
@@ -144,109 +146,66 @@ export class Worker extends RunSlots {
     }
   }
 
-  /** Claims up to `limit` waiting tasks in one transaction. */
+  /** Claims up to `limit` waiting tasks in one transaction, and returns how many there were. */
   private async claim(agents: readonly string[], limit: number): Promise<number> {
-    const { streams } = this.services;
-    // Taken before they are needed: a message that comes in meanwhile must not take the same slots.
+    // A message that comes during the claim must not get the same slots.
     this.occupy(agents[0]!, limit);
-    let claimed: Awaited<ReturnType<Worker['claimWaiting']>>;
+    let claimed: readonly AppliedTask[];
     try {
       claimed = await this.claimWaiting(agents, limit);
     } finally {
       this.occupy(agents[0]!, -limit);
     }
-    for (const { task, result } of claimed) {
-      streams.publish(task, result);
-      this.occupy(result.head.state.agent, 1);
-      this.execute(result.head.state.agent, { ...task, head: result.head, events: result.events });
+    for (const run of claimed) {
+      const { agent } = run.head.state;
+      this.occupy(agent, 1);
+      this.execute(agent, run);
     }
     return claimed.length;
   }
 
-  private claimWaiting(agents: readonly string[], limit: number) {
-    const { database, streams } = this.services;
-    return database.transaction(async (executor) => {
-      const tasks = await this.queue.waiting(agents, limit, executor);
-      const results: { task: LockedTask; result: Appended }[] = [];
-      for (const task of tasks) {
-        const { tenantId, taskId, head } = task;
-        const claim = { runId: newId(), worker: this.id };
-        const result = await streams.applyLocked(
-          { tenantId, taskId, actor: SYSTEM_ACTOR, ...newInternalCommand('claim') },
-          { type: 'ClaimRun', claim },
-          head,
-          executor,
-        );
-        if (result !== null) results.push({ task, result });
-      }
-      return results;
+  private async claimWaiting(agents: readonly string[], limit: number): Promise<readonly AppliedTask[]> {
+    const { database, writer } = this.services;
+    const { applied } = await applyToLocked(database, writer, {
+      name: 'claim',
+      actor: SYSTEM_ACTOR,
+      lock: (executor) => this.queue.lockWaiting(agents, limit, executor),
+      commandFor: () => ({ type: 'ClaimRun', claim: { runId: newId(), worker: this.id } }),
     });
+    return applied;
   }
 
-  private execute(agent: string, held: HeldRun): void {
-    const { definition, profile } = this.agents.loaded(agent);
-    const run = new Run(definition, profile.retry, held, this.services, this.options.leaseMs);
+  private execute(agentName: string, claimed: AppliedTask): void {
+    const { definition, profile } = this.agents.loaded(agentName);
+    const run = new Run(definition, profile.retry, claimed, this.services, this.queue.leaseMs);
     this.runs.set(run.runId, run);
     void run.execute().finally(() => {
       this.runs.delete(run.runId);
-      this.occupy(agent, -1);
-      if (this.runs.size === 0) for (const wake of this.idle.splice(0)) wake();
-      // A slot is free: whatever waits for one needs no further wake-up.
-      const more = this.again || this.starved || this.backlog.size > 0 || this.queue.limitsTenants;
-      if (!this.draining && more) this.lookForWork();
+      this.occupy(agentName, -1);
+      if (this.runs.size === 0) for (const wake of this.idleWaiters.splice(0)) wake();
+      // A slot is free now. A task that waits for one gets no further wake-up.
+      const mayWait = this.rerunRequested || this.noFreeSlot || this.backlog.size > 0 || this.queue.limitsTenants;
+      if (!this.draining && mayWait) this.pollQueue();
     });
   }
 
-  /** Free slots for an agent in this process. */
-  private free(agent: string): number {
-    let used = 0;
-    for (const count of this.reserved.values()) used += count;
-    const own = this.agents.find(agent)?.concurrency ?? Infinity;
-    return Math.max(0, Math.min(this.options.concurrency - used, own - (this.reserved.get(agent) ?? 0)));
+  private freeSlots(agent: string): number {
+    let occupied = 0;
+    for (const count of this.occupiedSlots.values()) occupied += count;
+    const agentLimit = this.agents.find(agent)?.concurrency ?? Infinity;
+    const agentFree = agentLimit - (this.occupiedSlots.get(agent) ?? 0);
+    return Math.max(0, Math.min(this.options.concurrency - occupied, agentFree));
   }
 
   private occupy(agent: string, change: number): void {
-    this.reserved.set(agent, (this.reserved.get(agent) ?? 0) + change);
-  }
-
-  private async heartbeat(): Promise<void> {
-    const runs = [...this.runs.values()].filter((run) => run.leaseRemains());
-    // A process that was stopped in between notices here, before it asks anyone.
-    for (const run of this.runs.values()) if (!run.leaseRemains()) run.lose();
-    // A few at a time: whatever a run writes waits for the statement that renews its lease.
-    for (let at = 0; at < runs.length; at += BEATS) await this.renew(runs.slice(at, at + BEATS));
-  }
-
-  private async renew(runs: readonly Run[]): Promise<void> {
-    const { leaseMs } = this.options;
-    const sentAt = performance.now();
-    try {
-      const renewed = new Map((await this.queue.heartbeat(runs, leaseMs)).map((beat) => [beat.runId, beat]));
-      for (const run of runs) {
-        const beat = renewed.get(run.runId);
-        if (beat === undefined) {
-          // Over in the meantime, or taken away.
-          if (this.runs.has(run.runId)) run.lose();
-          continue;
-        }
-        run.renewed(sentAt, leaseMs);
-        if (beat.cancel) run.cancel();
-      }
-    } catch (error) {
-      // One lost beat is no lost lease: a run stops only when its lease has run out.
-      for (const run of runs) {
-        if (run.leaseRemains()) continue;
-        run.lose();
-        this.services.onError(error, run);
-      }
-    }
+    this.occupiedSlots.set(agent, (this.occupiedSlots.get(agent) ?? 0) + change);
   }
 
   private async untilIdle(timeoutMs: number): Promise<void> {
     if (this.runs.size === 0) return;
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([
-      new Promise<void>((resolve) => this.idle.push(resolve)),
+      new Promise<void>((resolve) => this.idleWaiters.push(resolve)),
       new Promise<void>((resolve) => {
         timer = setTimeout(resolve, timeoutMs);
       }),

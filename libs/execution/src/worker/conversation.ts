@@ -1,0 +1,15 @@
+import type { Message } from '@app/domain';
+
+/** The messages of a task, as a turn sees them. */
+export interface Conversation {
+  /** The newest message of the client, which the turn processes. */
+  readonly message: Message;
+  /** All other messages, oldest first. They end with what the agent itself has sent since. */
+  readonly history: readonly Message[];
+}
+
+/** Splits the messages of a task, oldest first. Returns null if none of them is from the client. */
+export function splitConversation(messages: readonly Message[]): Conversation | null {
+  const message = messages.findLast(({ role }) => role === 'user');
+  return message === undefined ? null : { message, history: messages.filter((other) => other !== message) };
+}
