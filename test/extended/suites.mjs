@@ -54,10 +54,10 @@ export const SUITES = [
     smoke: 'test/e2e/a2a/page-budgets.e2e.spec.ts',
   },
   {
-    name: 'tenant-turns',
+    name: 'tenant-fairness',
     about: 'a queue of 2,000 tasks of one tenant',
-    command: [...JEST, 'libs/execution/src/queue/tenant-turns.int.spec.ts'],
-    smoke: 'libs/execution/src/queue/tenant-turns.int.spec.ts',
+    command: [...JEST, 'libs/execution/src/queue/tenant-fairness.int.spec.ts'],
+    smoke: 'libs/execution/src/queue/tenant-fairness.int.spec.ts',
   },
   {
     name: 'example-workers',

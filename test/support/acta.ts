@@ -44,6 +44,8 @@ export interface ReplicaOptions {
   readonly queuedPerTenant?: number;
   readonly runningPerTenant?: number;
   readonly now?: () => Date;
+  /** Heartbeats wait forever, like those of a process that is paused. */
+  readonly heartbeats?: 'blocked';
   /** Period of the reaper; absent: it runs only when `reaper.sweep()` is called. */
   readonly reapMs?: number;
 }
@@ -94,6 +96,7 @@ export class Replica {
       leaseMs,
       runningPerTenant: options.runningPerTenant ?? 0,
     });
+    if (options.heartbeats === 'blocked') this.queue.heartbeat = () => new Promise(() => undefined);
     const { database, decoder, writer, reader, secret, queue } = this;
     const services = { database, writer, reader, secret, onError };
     this.worker = new Worker(services, queue, agents, { concurrency, pollMs: 50 });
@@ -136,11 +139,6 @@ export class Replica {
     await this.database.close();
     if (this.worker.running > 0)
       throw new Error(`${this.worker.running} runs are still active after the worker has stopped`);
-  }
-
-  /** Lets heartbeats wait forever, like those of a process that is paused. */
-  blockHeartbeats(): void {
-    this.queue.heartbeat = () => new Promise(() => undefined);
   }
 
   send(principal: Principal, message: Message | string, request: Partial<SendMessageRequest> = {}) {

@@ -18,11 +18,7 @@ afterEach(() => acta?.close());
 
 const untilCompleted = (taskId: string) => api.until(alice.tenantId, taskId, ({ status }) => status === 'completed');
 
-async function replicaWithoutHeartbeats(): Promise<Replica> {
-  const replica = await acta.replica({ agents: [agent.definition] });
-  replica.blockHeartbeats();
-  return replica;
-}
+const replicaWithoutHeartbeats = () => acta.replica({ agents: [agent.definition], heartbeats: 'blocked' });
 
 describe('LeaseReaper', () => {
   // F14, second half

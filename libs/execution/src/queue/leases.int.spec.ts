@@ -21,11 +21,7 @@ const typesOf = async (taskId: string) => (await eventsOf(taskId)).map(({ type }
 const untilCompleted = (taskId: string) => api.until(alice.tenantId, taskId, ({ status }) => status === 'completed');
 const untilStarted = (taskId: string) => api.until(alice.tenantId, taskId, ({ run }) => run?.endedAt === null);
 
-async function replicaWithoutHeartbeats(): Promise<Replica> {
-  const replica = await acta.replica({ agents: [agent.definition] });
-  replica.blockHeartbeats();
-  return replica;
-}
+const replicaWithoutHeartbeats = () => acta.replica({ agents: [agent.definition], heartbeats: 'blocked' });
 
 describe('A lease', () => {
   // F19

@@ -110,7 +110,7 @@ describe.each([
   });
 
   // F14
-  it('fails the task for a chunk of an artifact that was never started, as an invalid response', async () => {
+  it('fails the task as an invalid agent response for a chunk of an artifact that was never started', async () => {
     const view = await send('unstarted');
     if (setup.STREAMING === 'false') return expect(view.state.status).toBe('completed');
     expect(view.state.status).toBe('failed');
@@ -179,28 +179,31 @@ describe('UpstreamTurn', () => {
   // A2A 1.0 can list tasks by context, so the message is not sent twice.
   it.each([
     { run: 'the same run', giveUpAfterMs: TIMING.giveUpAfterMs },
-    { run: 'the next run, after the first run is lost,', giveUpAfterMs: 0 },
-  ])('finds the task of a send whose response was lost by its context in $run', async ({ run, giveUpAfterMs }) => {
-    const upstream = await Upstream.start();
-    const proxy = await LossyProxy.start(upstream.url);
-    const behindProxy = await Upstream.start({ CARD_URL: proxy.url });
-    const timing = { ...TIMING, giveUpAfterMs };
-    const own = { name: `lossy-${giveUpAfterMs}`, retry: { attempts: 5, backoffMs: 100 } };
-    const lossy = await upstreamAgent({ url: behindProxy.url }, { allowPrivate: true, timing }, own);
-    const replica = await acta.replica({ agents: [lossy] });
-    proxy.loseNext = true;
-    const taskId = await replica.submit(alice, `${run} chunks 3 every 300`);
-    await replica.until(alice.tenantId, taskId, ({ status }) => status === 'completed');
-    expect(proxy.lostCount).toBe(1);
-    const runs = (await replica.events(alice.tenantId, taskId)).filter(({ type }) => type === 'RunStarted');
-    expect(runs).toHaveLength(giveUpAfterMs > 0 ? 1 : 2);
-    expect(artifactText(await replica.get(alice, taskId))).toEqual(['0 1 2 ']);
-    expect((await upstream.state()).calls).toHaveLength(1);
-    await replica.close();
-    await proxy.close();
-    await upstream.kill();
-    await behindProxy.kill();
-  });
+    { run: 'the next run', giveUpAfterMs: 0 },
+  ])(
+    'finds the upstream task by its context in $run if the response to the send was lost',
+    async ({ run, giveUpAfterMs }) => {
+      const upstream = await Upstream.start();
+      const proxy = await LossyProxy.start(upstream.url);
+      const behindProxy = await Upstream.start({ CARD_URL: proxy.url });
+      const timing = { ...TIMING, giveUpAfterMs };
+      const own = { name: `lossy-${giveUpAfterMs}`, retry: { attempts: 5, backoffMs: 100 } };
+      const lossy = await upstreamAgent({ url: behindProxy.url }, { allowPrivate: true, timing }, own);
+      const replica = await acta.replica({ agents: [lossy] });
+      proxy.loseNext = true;
+      const taskId = await replica.submit(alice, `${run} chunks 3 every 300`);
+      await replica.until(alice.tenantId, taskId, ({ status }) => status === 'completed');
+      expect(proxy.lostCount).toBe(1);
+      const runs = (await replica.events(alice.tenantId, taskId)).filter(({ type }) => type === 'RunStarted');
+      expect(runs).toHaveLength(giveUpAfterMs > 0 ? 1 : 2);
+      expect(artifactText(await replica.get(alice, taskId))).toEqual(['0 1 2 ']);
+      expect((await upstream.state()).calls).toHaveLength(1);
+      await replica.close();
+      await proxy.close();
+      await upstream.kill();
+      await behindProxy.kill();
+    },
+  );
 });
 
 describe('upstreamAgent', () => {
