@@ -13,7 +13,7 @@ const MAY_IMPORT = {
   access: ['domain', 'storage', 'config'],
   tasks: ['domain', 'network', 'storage', 'event-log', 'access'],
   client: ['domain', 'network', 'wire'],
-  execution: ['domain', 'storage', 'tasks', 'client'],
+  execution: ['domain', 'storage', 'tasks', 'wire', 'client'],
   streaming: ['domain', 'storage', 'tasks', 'wire'],
   webhooks: ['domain', 'network', 'storage', 'tasks', 'wire'],
 };

@@ -11,7 +11,7 @@ export type {
 } from './client/client-codec.js';
 export type { A2aCodec } from './codec.js';
 export { native } from './native/index.js';
-export { resolveView } from './task/placeholder.js';
+export { resolvePlaceholders, resolveView } from './task/placeholder.js';
 export { cardInterfaces, decodeCard, PROTOCOLS } from './protocols.js';
 export type { AnyMethod, Method, Operation, Operations, SendRequest, TaskRequest } from './requests.js';
 export { rest } from './rest/index.js';

@@ -25,7 +25,7 @@ export class WorkersController {
     const runs = await this.recheck.runWithAccess(response, disconnectSignal(reply), ({ signal }) =>
       this.claims.claim(principalOf(request), wanted, signal, permit),
     );
-    return { runs: runs.map(native.encodeClaimedRun) };
+    return { runs };
   }
 
   @Post('runs/:id/heartbeat')

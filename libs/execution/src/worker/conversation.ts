@@ -1,4 +1,5 @@
 import type { Message } from '@app/domain';
+import { resolvePlaceholders } from '@app/wire';
 
 /** The messages of a task, as a turn sees them. */
 export interface Conversation {
@@ -8,8 +9,9 @@ export interface Conversation {
   readonly history: readonly Message[];
 }
 
-/** Splits the messages of a task, oldest first. Returns null if none of them is from the client. */
-export function splitConversation(messages: readonly Message[]): Conversation | null {
+/** Splits the messages of a task, oldest first. Returns null if none of them is from the client. Agents get placeholders as clients do. */
+export function splitConversation(stored: readonly Message[]): Conversation | null {
+  const messages = stored.map(resolvePlaceholders);
   const message = messages.findLast(({ role }) => role === 'user');
   return message === undefined ? null : { message, history: messages.filter((other) => other !== message) };
 }

@@ -1,14 +1,7 @@
 import { httpError } from './errors.js';
 import { encodeEvent, encodeTask } from './history.codec.js';
 import { decodeListTasks, decodePage, encodePage } from './page.js';
-import {
-  decodeClaim,
-  decodeFinish,
-  decodeHeartbeat,
-  decodeObject,
-  decodePublish,
-  encodeClaimedRun,
-} from './worker-run.codec.js';
+import { decodeClaim, decodeFinish, decodeHeartbeat, decodeObject, decodePublish } from './worker-run.codec.js';
 
 /** The codec of the native REST API. */
 export const native = {
@@ -19,7 +12,6 @@ export const native = {
   decodeObject,
   decodePage,
   decodePublish,
-  encodeClaimedRun,
   encodeEvent,
   encodePage,
   encodeTask,

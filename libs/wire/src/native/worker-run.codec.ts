@@ -1,5 +1,4 @@
 import { invalidField, type ArtifactContent, type Json, type JsonObject, type Message, type Part } from '@app/domain';
-import { resolvePlaceholders } from '../task/placeholder.js';
 import { decodePart } from '../v1/message.codec.js';
 import { readParts } from '../validation/message-reader.js';
 import { isObject, ObjectReader, Violations, withValue } from '../validation/object-reader.js';
@@ -118,11 +117,6 @@ export function decodePublish(body: JsonObject) {
   violations.throwIfAny();
   return { ...write, outputs: decoded };
 }
-
-/** Returns a run as a worker receives it: a message whose content is missing has a placeholder part. */
-export const encodeClaimedRun = <T extends { readonly message: Message; readonly history: readonly Message[] }>(
-  run: T,
-): T => ({ ...run, message: resolvePlaceholders(run.message), history: run.history.map(resolvePlaceholders) });
 
 /** Decodes the body of a finish. Errors: InvalidParameters. */
 export function decodeFinish(body: JsonObject) {
