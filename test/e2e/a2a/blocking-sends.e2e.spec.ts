@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@app/domain';
 import { DatabaseView } from '../../support/database/database-view.js';
-import { eventually, http, sendParams, V1Caller } from '../../support/clients/rpc.js';
+import { eventually, http, httpSendParamsV03, sendParams, sendParamsV03, V1Caller } from '../../support/clients/rpc.js';
 import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
 
 let server: RunningServer;
@@ -19,46 +19,50 @@ afterAll(async () => {
   await server?.stop();
 });
 
-type Version = '1.0' | '0.3';
+interface Send {
+  readonly binding: string;
+  readonly version: '1.0' | '0.3';
+  readonly path: string;
+  readonly body: (text: string, message: JsonObject) => JsonObject;
+}
 
-const said = (contextId: string, text: string) => ({ messageId: randomUUID(), contextId, parts: [{ text }] });
 const rpc = (method: string, params: JsonObject): JsonObject => ({ jsonrpc: '2.0', id: 1, method, params });
-const SENDS: [string, Version, string, (contextId: string, text: string) => JsonObject][] = [
-  [
-    'JSON-RPC of 1.0',
-    '1.0',
-    'a2a',
-    (contextId, text) => rpc('SendMessage', sendParams(text, { message: { contextId } })),
-  ],
-  [
-    'JSON-RPC of 0.3',
-    '0.3',
-    'a2a',
-    (contextId, text) =>
-      rpc('message/send', {
-        message: { ...said(contextId, text), kind: 'message', role: 'user', parts: [{ kind: 'text', text }] },
-      }),
-  ],
-  ['HTTP+JSON of 1.0', '1.0', 'a2a/v1/message:send', (contextId, text) => sendParams(text, { message: { contextId } })],
-  [
-    'HTTP+JSON of 0.3',
-    '0.3',
-    'a2a/v1/message:send',
-    (contextId, text) => {
-      const { parts, ...message } = said(contextId, text);
-      return { message: { ...message, role: 'ROLE_USER', content: parts }, configuration: { blocking: true } };
-    },
-  ],
+const JSON_RPC: Send = {
+  binding: 'JSON-RPC',
+  version: '1.0',
+  path: 'a2a',
+  body: (text, message) => rpc('SendMessage', sendParams(text, { message })),
+};
+const SENDS: Send[] = [
+  JSON_RPC,
+  {
+    binding: 'JSON-RPC',
+    version: '0.3',
+    path: 'a2a',
+    body: (text, message) => rpc('message/send', sendParamsV03(text, { message })),
+  },
+  {
+    binding: 'HTTP+JSON',
+    version: '1.0',
+    path: 'a2a/v1/message:send',
+    body: (text, message) => sendParams(text, { message }),
+  },
+  {
+    binding: 'HTTP+JSON',
+    version: '0.3',
+    path: 'a2a/v1/message:send',
+    body: (text, message) => httpSendParamsV03(text, { message, configuration: { blocking: true } }),
+  },
 ];
 
-/** Sends and waits with a key of its own; comes back once the work has begun. */
-async function waiting(text: string, [, version, path, body]: (typeof SENDS)[number], lifetimeMs?: number) {
+/** Starts a blocking send with a new key, and returns when the task is working. */
+async function startBlockingSend(text: string, { version, path, body }: Send, lifetimeMs?: number) {
   const contextId = randomUUID();
   const expiresAt = lifetimeMs === undefined ? {} : { expiresAt: new Date(Date.now() + lifetimeMs) };
   const token = await database.createKey({ subject: randomUUID(), ...expiresAt });
-  const answer = http('POST', `${server.url}/${path}`, token, {
+  const response = http('POST', `${server.url}/${path}`, token, {
     headers: { 'A2A-Version': version },
-    body: JSON.stringify(body(contextId, text)),
+    body: JSON.stringify(body(text, { contextId })),
   });
   const {
     tasks: [task],
@@ -66,26 +70,29 @@ async function waiting(text: string, [, version, path, body]: (typeof SENDS)[num
     () => admin.list({ contextId, status: 'TASK_STATE_WORKING' }),
     ({ totalSize }) => totalSize === 1,
   );
-  return { token, answer, taskId: task!.id };
+  return { token, response, taskId: task!.id };
 }
 
-describe('a send that waits', () => {
-  it.each(SENDS)('on %s is not told what comes after its key was revoked', async (...send) => {
-    const { token, answer } = await waiting('sleep 3s', send);
-    await database.revokeKey(token);
-    const { status, headers, text } = await answer;
-    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-    expect(text).toContain('revoked');
-    expect(text).not.toContain('SLEEP');
-  });
+describe('A blocking send', () => {
+  it.each(SENDS)(
+    'of A2A $version over $binding returns 401 without the outcome after its key is revoked',
+    async (send) => {
+      const { token, response } = await startBlockingSend('sleep 3s', send);
+      await database.revokeKey(token);
+      const { status, headers, text } = await response;
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect(text).toContain('revoked');
+      expect(text).not.toContain('SLEEP');
+    },
+  );
 
   it.each([
     ['is revoked', undefined],
-    ['has expired', 2_000],
-  ])('is let go while the work goes on when its key %s', async (_how, lifetimeMs) => {
-    const { token, answer, taskId } = await waiting('sleep 60s', SENDS[0]!, lifetimeMs);
+    ['expires', 2_000],
+  ])('returns 401 before the outcome when its key %s, and the task continues', async (_how, lifetimeMs) => {
+    const { token, response, taskId } = await startBlockingSend('sleep 60s', JSON_RPC, lifetimeMs);
     if (lifetimeMs === undefined) await database.revokeKey(token);
-    expect((await answer).status).toBe(401);
+    expect((await response).status).toBe(401);
     expect((await admin.get(taskId)).status.state).toBe('TASK_STATE_WORKING');
     await admin.cancel(taskId);
   });

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '@app/domain';
-import { call, http, sendParams, type WireTask } from '../../support/clients/rpc.js';
+import { call, http, sendParams, sendParamsV03, type WireTask } from '../../support/clients/rpc.js';
 import { expectV03, expectV1 } from '../../support/clients/schemas.js';
 import { SseReader } from '../../support/clients/sse-reader.js';
 import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
@@ -13,7 +12,7 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => server?.stop());
 
-/** What the demo agent does of it: artifacts in chunks, questions, refusals, bare replies, failures. */
+/** Each text makes the demo agent end its turn in a different way. */
 const TEXTS = ['hello', 'chunks 3 of it', 'ask me', 'auth first', 'fail at it', 'reject it'];
 
 const FILES: JsonObject[] = [
@@ -35,83 +34,90 @@ const WEBHOOK = {
   authentication: { scheme: 'Bearer', credentials: 'c' },
 };
 
-it('the schemas refuse what is no task of their version', async () => {
-  const { body } = await call(server.url, TOKEN, '1.0', 'SendMessage', sendParams('hello'));
-  const { task } = body.result as { task: JsonObject };
-  expect(() => expectV1('Task', { ...task, kind: 'task' })).toThrow(/additional/);
-  expect(() => expectV03('Task', task)).toThrow(/kind/);
+describe('The schema of a task', () => {
+  it('rejects a task of the other version', async () => {
+    const { body } = await call(server.url, TOKEN, '1.0', 'SendMessage', sendParams('hello'));
+    const { task } = body.result as { task: JsonObject };
+    expect(() => expectV1('Task', { ...task, kind: 'task' })).toThrow(/additional/);
+    expect(() => expectV03('Task', task)).toThrow(/kind/);
+  });
 });
 
-describe('every answer of v1.0 is what its schema says', () => {
-  const ask = async (method: string, params: JsonObject): Promise<Json> => {
+describe('A response of A2A 1.0', () => {
+  const request = async (method: string, params: JsonObject): Promise<Json> => {
     const { body } = await call(server.url, TOKEN, '1.0', method, params);
     expect(body).toMatchObject({ jsonrpc: '2.0', id: 1 });
     if (body.result === undefined) throw new Error(JSON.stringify(body));
     return body.result;
   };
-  const send = async (text: string, more: JsonObject = {}): Promise<WireTask> => {
-    const result = await ask('SendMessage', sendParams(text, { message: more }));
+  const send = async (text: string, message: JsonObject = {}): Promise<WireTask> => {
+    const result = await request('SendMessage', sendParams(text, { message }));
     expectV1('SendMessageResponse', result);
     return (result as unknown as { task: WireTask }).task;
   };
 
-  it.each(TEXTS)('to a message that says "%s"', async (text) => {
+  it.each(TEXTS)('matches its schema for the message "%s"', async (text) => {
     const { id } = await send(text);
-    expectV1('Task', await ask('GetTask', { id }));
+    expectV1('Task', await request('GetTask', { id }));
   });
 
-  it('to a message of every kind of part', async () => {
+  it('matches its schema if the message has every type of part', async () => {
     const { id } = await send('', { parts: [{ text: 'hello' }, ...FILES], metadata: { a: 1 }, extensions: ['urn:x'] });
-    const task = (await ask('GetTask', { id })) as unknown as WireTask;
+    const task = (await request('GetTask', { id })) as unknown as WireTask;
     expectV1('Task', task);
     expect(task.history![0]!.parts).toHaveLength(6);
   });
 
-  it('to a message that is answered with a message alone', async () => {
-    const result = await ask('SendMessage', sendParams('reply to me'));
+  it('matches its schema if it is a direct message response', async () => {
+    const result = await request('SendMessage', sendParams('reply to me'));
     expectV1('SendMessageResponse', result);
     expect(result).toHaveProperty('message');
   });
 
-  it('to lists and cancels', async () => {
+  it('matches its schema for ListTasks and CancelTask', async () => {
     const { id } = await send('ask me');
     const lists: JsonObject[] = [{}, { includeArtifacts: true, historyLength: 10 }, { contextId: 'none' }];
     for (const params of lists) {
-      expectV1('ListTasksResponse', await ask('ListTasks', params));
+      expectV1('ListTasksResponse', await request('ListTasks', params));
     }
-    expectV1('Task', await ask('CancelTask', { id }));
+    expectV1('Task', await request('CancelTask', { id }));
   });
 
-  it('to calls about webhooks', async () => {
+  it('matches its schema for the webhook methods', async () => {
     const { id: taskId } = await send('ask me');
-    const set = (await ask('CreateTaskPushNotificationConfig', { taskId, ...WEBHOOK })) as { id: string };
+    const set = (await request('CreateTaskPushNotificationConfig', { taskId, ...WEBHOOK })) as { id: string };
     expectV1('TaskPushNotificationConfig', set);
-    expectV1('TaskPushNotificationConfig', await ask('GetTaskPushNotificationConfig', { taskId, id: set.id }));
-    const listed = await ask('ListTaskPushNotificationConfigs', { taskId });
+    expectV1('TaskPushNotificationConfig', await request('GetTaskPushNotificationConfig', { taskId, id: set.id }));
+    const listed = await request('ListTaskPushNotificationConfigs', { taskId });
     expectV1('ListTaskPushNotificationConfigsResponse', listed);
-    expect(await ask('DeleteTaskPushNotificationConfig', { taskId, id: set.id })).toEqual({});
+    expect(await request('DeleteTaskPushNotificationConfig', { taskId, id: set.id })).toEqual({});
   });
 
-  it('on its cards', async () => {
+  it('matches its schema if it is an agent card', async () => {
     const headers = { 'A2A-Version': '1.0' };
     const { text } = await http('GET', `${server.url}/.well-known/agent-card.json`, null, { headers });
     expectV1('AgentCard', JSON.parse(text));
-    expectV1('AgentCard', await ask('GetExtendedAgentCard', {}));
+    expectV1('AgentCard', await request('GetExtendedAgentCard', {}));
   });
 
-  it.each([...TEXTS, 'reply to me'])('in every frame of a stream about "%s"', async (text) => {
-    const body = { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: sendParams(text) };
-    const reader = await SseReader.open(`${server.url}/a2a`, TOKEN, { 'A2A-Version': '1.0' }, body);
-    const frames = (await reader.remaining()).map(({ data }) => JSON.parse(data) as { result: Json });
-    expect(frames.length).toBeGreaterThan(0);
-    for (const { result } of frames) expectV1('StreamResponse', result);
-  });
+  it.each([...TEXTS, 'reply to me'])(
+    'matches its schema in every frame of a stream for the message "%s"',
+    async (text) => {
+      const body = { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: sendParams(text) };
+      const reader = await SseReader.open(`${server.url}/a2a`, TOKEN, { 'A2A-Version': '1.0' }, body);
+      const frames = (await reader.remaining()).map(({ data }) => JSON.parse(data) as { result: Json });
+      expect(frames.length).toBeGreaterThan(0);
+      for (const { result } of frames) expectV1('StreamResponse', result);
+    },
+  );
 
-  it('over HTTP+JSON', async () => {
+  it('matches its schema over HTTP+JSON', async () => {
     const rest = async (method: string, path: string, body?: JsonObject): Promise<Json> => {
-      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-      const headers = { 'A2A-Version': '1.0' };
-      const { status, text } = await http(method, `${server.url}/a2a/v1/${path}`, TOKEN, { headers, ...sent });
+      const options = {
+        headers: { 'A2A-Version': '1.0' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      };
+      const { status, text } = await http(method, `${server.url}/a2a/v1/${path}`, TOKEN, options);
       expect([status, text]).toEqual([200, expect.any(String)]);
       return JSON.parse(text) as Json;
     };
@@ -129,78 +135,79 @@ describe('every answer of v1.0 is what its schema says', () => {
   });
 });
 
-describe('every answer of v0.3 is what its schema says', () => {
-  /** The whole answer, held to the definition of its method; its result. */
-  const ask = async (definition: string, method: string, params: JsonObject): Promise<Json> => {
+describe('A response of A2A 0.3', () => {
+  /** Validates the complete response against a definition, and returns its result. */
+  const request = async (definition: string, method: string, params: JsonObject): Promise<Json> => {
     const { text } = await call(server.url, TOKEN, '0.3', method, params);
     const body = JSON.parse(text) as { result: Json };
     expectV03(definition, body);
     return body.result;
   };
-  const message = (text: string, more: JsonObject = {}): JsonObject => ({
-    message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text }], ...more },
-    configuration: { blocking: true },
-  });
-  const send = async (text: string, more: JsonObject = {}) =>
-    (await ask('SendMessageSuccessResponse', 'message/send', message(text, more))) as unknown as WireTask;
+  const paramsOf = (text: string, message: JsonObject = {}): JsonObject =>
+    sendParamsV03(text, { message, configuration: { blocking: true } });
+  const send = async (text: string, message: JsonObject = {}) =>
+    (await request('SendMessageSuccessResponse', 'message/send', paramsOf(text, message))) as unknown as WireTask;
 
-  it.each(TEXTS)('to a message that says "%s"', async (text) => {
+  it.each(TEXTS)('matches its schema for the message "%s"', async (text) => {
     const { id } = await send(text);
-    await ask('GetTaskSuccessResponse', 'tasks/get', { id });
+    await request('GetTaskSuccessResponse', 'tasks/get', { id });
   });
 
-  it('to a message of every kind of part, and to a task that v1.0 parts are in', async () => {
+  it('matches its schema if the message has every type of part, or the task has parts of A2A 1.0', async () => {
     const { id } = await send('', { parts: [{ kind: 'text', text: 'hello' }, ...LEGACY_FILES], metadata: { a: 1 } });
-    await ask('GetTaskSuccessResponse', 'tasks/get', { id });
+    await request('GetTaskSuccessResponse', 'tasks/get', { id });
     const { body } = await call(server.url, TOKEN, '1.0', 'SendMessage', sendParams('', { message: { parts: FILES } }));
     const { task } = body.result as unknown as { task: WireTask };
-    await ask('GetTaskSuccessResponse', 'tasks/get', { id: task.id });
+    await request('GetTaskSuccessResponse', 'tasks/get', { id: task.id });
   });
 
-  it('to a message that is answered with a message alone', async () => {
+  it('matches its schema if it is a direct message response', async () => {
     expect(await send('reply to me')).toMatchObject({ kind: 'message' });
   });
 
-  it('to a cancel', async () => {
+  it('matches its schema for tasks/cancel', async () => {
     const { id } = await send('ask me');
-    await ask('CancelTaskSuccessResponse', 'tasks/cancel', { id });
+    await request('CancelTaskSuccessResponse', 'tasks/cancel', { id });
   });
 
-  it('to calls about webhooks', async () => {
+  it('matches its schema for the webhook methods', async () => {
     const { id } = await send('ask me');
     const method = (name: string) => `tasks/pushNotificationConfig/${name}`;
     const { url, token } = WEBHOOK;
     const params = { taskId: id, pushNotificationConfig: { url, token, authentication: { schemes: ['Bearer'] } } };
-    const set = (await ask('SetTaskPushNotificationConfigSuccessResponse', method('set'), params)) as {
+    const set = (await request('SetTaskPushNotificationConfigSuccessResponse', method('set'), params)) as {
       pushNotificationConfig: { id: string };
     };
-    const named = { id, pushNotificationConfigId: set.pushNotificationConfig.id };
-    await ask('GetTaskPushNotificationConfigSuccessResponse', method('get'), named);
-    await ask('ListTaskPushNotificationConfigSuccessResponse', method('list'), { id });
-    await ask('DeleteTaskPushNotificationConfigSuccessResponse', method('delete'), named);
+    const key = { id, pushNotificationConfigId: set.pushNotificationConfig.id };
+    await request('GetTaskPushNotificationConfigSuccessResponse', method('get'), key);
+    await request('ListTaskPushNotificationConfigSuccessResponse', method('list'), { id });
+    await request('DeleteTaskPushNotificationConfigSuccessResponse', method('delete'), key);
   });
 
-  it('on its cards', async () => {
+  it('matches its schema if it is an agent card', async () => {
     const { text } = await http('GET', `${server.url}/.well-known/agent-card.json`, null);
     expectV03('AgentCard', JSON.parse(text));
     const definition = 'GetAuthenticatedExtendedCardSuccessResponse';
-    await ask(definition, 'agent/getAuthenticatedExtendedCard', {});
+    await request(definition, 'agent/getAuthenticatedExtendedCard', {});
   });
 
-  it.each([...TEXTS, 'reply to me'])('in every frame of a stream about "%s"', async (text) => {
-    const body = { jsonrpc: '2.0', id: 1, method: 'message/stream', params: message(text) };
-    const reader = await SseReader.open(`${server.url}/a2a`, TOKEN, { 'A2A-Version': '0.3' }, body);
-    const frames = (await reader.remaining()).map(({ data }) => JSON.parse(data) as Json);
-    expect(frames.length).toBeGreaterThan(0);
-    for (const frame of frames) expectV03('SendStreamingMessageSuccessResponse', frame);
-  });
+  it.each([...TEXTS, 'reply to me'])(
+    'matches its schema in every frame of a stream for the message "%s"',
+    async (text) => {
+      const body = { jsonrpc: '2.0', id: 1, method: 'message/stream', params: paramsOf(text) };
+      const reader = await SseReader.open(`${server.url}/a2a`, TOKEN, { 'A2A-Version': '0.3' }, body);
+      const frames = (await reader.remaining()).map(({ data }) => JSON.parse(data) as Json);
+      expect(frames.length).toBeGreaterThan(0);
+      for (const frame of frames) expectV03('SendStreamingMessageSuccessResponse', frame);
+    },
+  );
 
   it.each([
     ['tasks/get', { id: 'missing' }],
     ['tasks/get', {}],
     ['tasks/list', {}],
     ['message/send', { message: {} }],
-  ])('to what is refused: %s %j', async (method, params) => {
+  ])('matches the schema of an error for the invalid call %s %j', async (method, params) => {
     const { text } = await call(server.url, TOKEN, '0.3', method, params);
     expectV03('JSONRPCErrorResponse', JSON.parse(text));
   });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, http, sendParams } from '../../support/clients/rpc.js';
 import { rawRequest } from '../../support/clients/raw-http.js';
 import { type RunningServer, startServer } from '../../support/processes/start-server.js';
@@ -14,44 +14,47 @@ const request = (headers: string[], line = 'GET /a2a/agent HTTP/1.1') =>
   rawRequest(server.url, [`${[line, ...headers].join('\r\n')}\r\n\r\n`]);
 const port = () => new URL(server.url).port;
 
-it('lets whoever is on this machine in, as the admin, without a credential', async () => {
-  const { body } = await call(server.url, null, '1.0', 'SendMessage', sendParams('hello'));
-  expect(body.result).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
-  const { text } = await http('GET', `${server.url}/.well-known/agent-card.json`, null);
-  expect(JSON.parse(text)).not.toHaveProperty('securitySchemes');
-});
-
-it('takes a Host and an Origin that name a loopback address', async () => {
-  for (const host of [`127.0.0.1:${port()}`, `localhost:${port()}`, '[::1]:80', '127.8.9.1', 'LOCALHOST']) {
-    expect(await request([`Host: ${host}`])).toMatchObject({ status: 200 });
-  }
-  for (const origin of [`http://localhost:${port()}`, 'http://127.0.0.1:3000', 'https://[::1]']) {
-    expect(await request([`Host: localhost:${port()}`, `Origin: ${origin}`])).toMatchObject({ status: 200 });
-  }
-});
-
-it('refuses a Host of another name, as a web page would have after rebinding its name to this machine', async () => {
-  for (const host of [
-    'evil.example',
-    `evil.example:${port()}`,
-    'localhost.evil.example',
-    '127.0.0.1.evil.example',
-    '10.0.0.1',
-    '',
-  ]) {
-    expect(await request([`Host: ${host}`])).toMatchObject({ status: 403 });
-  }
-  expect(await request([], 'GET /a2a/agent HTTP/1.0')).toMatchObject({ status: 403 });
-});
-
-it('refuses an Origin from elsewhere, also on the way to a call', async () => {
-  for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example', 'file://', '']) {
-    expect(await request([`Host: localhost:${port()}`, `Origin: ${origin}`])).toMatchObject({ status: 403 });
-  }
-  const answer = await http('POST', `${server.url}/a2a`, null, {
-    headers: { 'A2A-Version': '1.0', Origin: 'https://evil.example' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks' }),
+describe('A server without authentication', () => {
+  it('accepts a request from this machine as the bootstrap admin, without a credential', async () => {
+    const { body } = await call(server.url, null, '1.0', 'SendMessage', sendParams('hello'));
+    expect(body.result).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } });
+    const { text } = await http('GET', `${server.url}/.well-known/agent-card.json`, null);
+    expect(JSON.parse(text)).not.toHaveProperty('securitySchemes');
   });
-  expect(answer.status).toBe(403);
-  expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: expect.any(Number) } });
+
+  it('accepts a Host and an Origin with a loopback address', async () => {
+    for (const host of [`127.0.0.1:${port()}`, `localhost:${port()}`, '[::1]:80', '127.8.9.1', 'LOCALHOST']) {
+      expect(await request([`Host: ${host}`])).toMatchObject({ status: 200 });
+    }
+    for (const origin of [`http://localhost:${port()}`, 'http://127.0.0.1:3000', 'https://[::1]']) {
+      expect(await request([`Host: localhost:${port()}`, `Origin: ${origin}`])).toMatchObject({ status: 200 });
+    }
+  });
+
+  // A web page whose name is rebound to this machine sends such a Host.
+  it('rejects any other Host with 403', async () => {
+    for (const host of [
+      'evil.example',
+      `evil.example:${port()}`,
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      '10.0.0.1',
+      '',
+    ]) {
+      expect(await request([`Host: ${host}`])).toMatchObject({ status: 403 });
+    }
+    expect(await request([], 'GET /a2a/agent HTTP/1.0')).toMatchObject({ status: 403 });
+  });
+
+  it('rejects any other Origin with 403', async () => {
+    for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example', 'file://', '']) {
+      expect(await request([`Host: localhost:${port()}`, `Origin: ${origin}`])).toMatchObject({ status: 403 });
+    }
+    const response = await http('POST', `${server.url}/a2a`, null, {
+      headers: { 'A2A-Version': '1.0', Origin: 'https://evil.example' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks' }),
+    });
+    expect(response.status).toBe(403);
+    expect(JSON.parse(response.text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: expect.any(Number) } });
+  });
 });

@@ -3,29 +3,44 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DatabaseView } from '../../support/database/database-view.js';
 import { call, sendParams, V1Caller } from '../../support/clients/rpc.js';
 import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
-import { ASKED_OF_A_TASK, masked } from './task-operations.js';
+import { maskedResponse, TASK_OPERATIONS } from './task-operations.js';
 
 let server: RunningServer;
 let database: DatabaseView;
-/** A task that its owner left waiting for input in ring:dev of tenant acme, and one that has ended. */
+/** A task in ring:dev of tenant acme that requires input, and one that has ended. */
 let waiting: string;
 let ended: string;
 let contextId: string;
-const tokens = { owner: '', 'another owner': '', 'another ring': '', 'another tenant': '', 'an admin elsewhere': '' };
-type Who = keyof typeof tokens;
-const STRANGERS: Who[] = ['another owner', 'another ring', 'another tenant', 'an admin elsewhere'];
+const OTHER_CALLERS = [
+  'a different owner',
+  'the owner with a key for a different ring',
+  'a different tenant',
+  'an admin of a different tenant',
+] as const;
+const tokens = {} as Record<'the owner' | (typeof OTHER_CALLERS)[number], string>;
 
 beforeAll(async () => {
   server = await startServer();
   database = new DatabaseView(server.databaseUrl!);
   const alice = { tenant: 'acme', subject: 'alice' };
-  tokens.owner = await database.createKey({ ...alice, rings: ['ring:dev', 'ring:ops'] });
-  tokens['another owner'] = await database.createKey({ ...alice, subject: 'bob', rings: ['ring:dev', 'ring:ops'] });
-  // The owner itself, with a credential that does not see the ring.
-  tokens['another ring'] = await database.createKey({ ...alice, rings: ['ring:ops'] });
-  tokens['another tenant'] = await database.createKey({ tenant: 'umbrella', subject: 'alice', rings: ['ring:dev'] });
-  tokens['an admin elsewhere'] = await database.createKey({ tenant: 'umbrella', subject: 'root', role: 'admin' });
-  const owner = new V1Caller(server.url, tokens.owner);
+  tokens['the owner'] = await database.createKey({ ...alice, rings: ['ring:dev', 'ring:ops'] });
+  tokens['a different owner'] = await database.createKey({
+    ...alice,
+    subject: 'bob',
+    rings: ['ring:dev', 'ring:ops'],
+  });
+  tokens['the owner with a key for a different ring'] = await database.createKey({ ...alice, rings: ['ring:ops'] });
+  tokens['a different tenant'] = await database.createKey({
+    tenant: 'umbrella',
+    subject: 'alice',
+    rings: ['ring:dev'],
+  });
+  tokens['an admin of a different tenant'] = await database.createKey({
+    tenant: 'umbrella',
+    subject: 'root',
+    role: 'admin',
+  });
+  const owner = callerOf('the owner');
   ({ id: waiting, contextId } = await owner.send('ask'));
   ({ id: ended } = await owner.send('hello'));
 }, 90_000);
@@ -34,90 +49,102 @@ afterAll(async () => {
   await server?.stop();
 });
 
-// F31
-describe.each(STRANGERS)('to %s', (who) => {
-  // [A2A-AUTH-2]
-  it.each(ASKED_OF_A_TASK)(
-    '%s of the task is the same, byte for byte, as of one that never existed',
-    async (_name, ask) => {
-      const before = await database.rowCounts();
-      for (const id of [waiting, ended]) {
-        const missing = randomUUID();
-        const asker = { url: server.url, token: tokens[who] };
-        const answer = await masked(ask(asker, id, contextId), id);
-        expect(answer.status).toBeLessThan(500);
-        expect(answer).toEqual(await masked(ask(asker, missing, contextId), missing));
-      }
-      expect(await database.rowCounts()).toEqual(before);
+const callerOf = (who: keyof typeof tokens): V1Caller => new V1Caller(server.url, tokens[who]);
+
+describe('A task', () => {
+  // F31
+  describe.each(OTHER_CALLERS)('for %s', (who) => {
+    // [A2A-AUTH-2]
+    it.each(TASK_OPERATIONS)(
+      'is indistinguishable, byte for byte, from a missing task in %s',
+      async (_name, operation) => {
+        const before = await database.rowCounts();
+        for (const id of [waiting, ended]) {
+          const missing = randomUUID();
+          const caller = { url: server.url, token: tokens[who] };
+          const response = await maskedResponse(operation(caller, id, contextId), id);
+          expect(response.status).toBeLessThan(500);
+          expect(response).toEqual(await maskedResponse(operation(caller, missing, contextId), missing));
+        }
+        expect(await database.rowCounts()).toEqual(before);
+      },
+    );
+
+    // [A2A-LIST-6]
+    it('appears in no list, and in no total', async () => {
+      const page = await callerOf(who).list({ contextId });
+      const missing = await callerOf(who).list({ contextId: randomUUID() });
+      expect(page).toEqual(missing);
+      expect((await callerOf(who).list()).tasks.map(({ id }) => id)).not.toContain(waiting);
+    });
+  });
+
+  it('is not changed by the requests of other callers', async () => {
+    expect((await callerOf('the owner').get(waiting)).status.state).toBe('TASK_STATE_INPUT_REQUIRED');
+    expect((await callerOf('the owner').list()).totalSize).toBe(2);
+  });
+
+  it('is accessible to an admin of its tenant', async () => {
+    const key = await database.createKey({ tenant: 'acme', subject: 'root', role: 'admin' });
+    const admin = new V1Caller(server.url, key);
+    expect((await admin.get(waiting)).id).toBe(waiting);
+    expect((await admin.list({ contextId })).tasks.map(({ id }) => id)).toContain(waiting);
+  });
+
+  it('is not accessible to the bootstrap admin if it is in a different tenant', async () => {
+    expect((await call(server.url, TOKEN, '1.0', 'GetTask', { id: waiting })).body.error?.code).toBe(-32001);
+  });
+
+  // F3
+  it.each(['a different owner', 'a different tenant'] as const)(
+    'is separate if %s sends a message with the same messageId',
+    async (who) => {
+      const message = { messageId: randomUUID() };
+      const own = await callerOf('the owner').send('mine', { message });
+      const other = await callerOf(who).send('theirs', { message });
+      expect(other.id).not.toBe(own.id);
+      expect(other.contextId).not.toBe(own.contextId);
+      expect(other.artifacts?.[0]?.parts).toEqual([{ text: 'THEIRS' }]);
     },
   );
 
-  // [A2A-LIST-6]
-  it('no list shows it, and none counts it', async () => {
-    const stranger = new V1Caller(server.url, tokens[who]);
-    const page = await stranger.list({ contextId });
-    const missing = await stranger.list({ contextId: randomUUID() });
-    expect(page).toEqual(missing);
-    expect((await stranger.list()).tasks.map(({ id }) => id)).not.toContain(waiting);
+  it('is in the first ring of the credential, or in the ring that its message names', async () => {
+    const owner = callerOf('the owner');
+    const byMetadata = await owner.send('one', { message: { metadata: { ring: 'ring:ops' } } });
+    const byData = await owner.send('two', { message: { parts: [{ text: 'two' }, { data: { ring: 'ring:ops' } }] } });
+    const byDefault = await owner.send('three');
+    const visible = (await callerOf('the owner with a key for a different ring').list()).tasks.map(({ id }) => id);
+    expect(visible).toEqual(expect.arrayContaining([byMetadata.id, byData.id]));
+    expect(visible).not.toContain(byDefault.id);
+  });
+
+  it('is not created if its message names two rings', async () => {
+    const message = { parts: [{ data: { ring: 'ring:dev' } }], metadata: { ring: 'ring:ops' } };
+    const { body } = await callerOf('the owner').call('SendMessage', sendParams('', { message }));
+    expect(body.error?.code).toBe(-32602);
   });
 });
 
-it('leaves the task to its owner as it was', async () => {
-  const owner = new V1Caller(server.url, tokens.owner);
-  expect((await owner.get(waiting)).status.state).toBe('TASK_STATE_INPUT_REQUIRED');
-  expect((await owner.list()).totalSize).toBe(2);
+describe('A context', () => {
+  it('is separate if a different owner uses the same contextId', async () => {
+    const other = callerOf('a different owner');
+    const task = await other.send('hello', { message: { contextId } });
+    expect(task.contextId).toBe(contextId);
+    expect((await other.list({ contextId })).tasks.map(({ id }) => id)).toEqual([task.id]);
+  });
+
+  it('is rejected in a message that names a different ring of its owner', async () => {
+    const params = sendParams('hi', { message: { contextId, metadata: { ring: 'ring:ops' } } });
+    const { body } = await callerOf('the owner').call('SendMessage', params);
+    expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('contextId') });
+  });
 });
 
-// F3
-it.each(['another owner', 'another tenant'] as const)(
-  'gives %s, who uses the same messageId, a task of its own',
-  async (who) => {
-    const message = { messageId: randomUUID() };
-    const mine = await new V1Caller(server.url, tokens.owner).send('mine', { message });
-    const theirs = await new V1Caller(server.url, tokens[who]).send('theirs', { message });
-    expect(theirs.id).not.toBe(mine.id);
-    expect(theirs.contextId).not.toBe(mine.contextId);
-    expect(theirs.artifacts?.[0]?.parts).toEqual([{ text: 'THEIRS' }]);
-  },
-);
-
-it("makes another owner's context a new one of the caller's own", async () => {
-  const bob = new V1Caller(server.url, tokens['another owner']);
-  const task = await bob.send('hello', { message: { contextId } });
-  expect(task.contextId).toBe(contextId);
-  expect((await bob.list({ contextId })).tasks.map(({ id }) => id)).toEqual([task.id]);
-});
-
-it('refuses a context of the caller that belongs to another of its rings', async () => {
-  const params = sendParams('hi', { message: { contextId, metadata: { ring: 'ring:ops' } } });
-  const { body } = await call(server.url, tokens.owner, '1.0', 'SendMessage', params);
-  expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('contextId') });
-});
-
-it('puts a new task into the first ring of the credential, or the one that the message names', async () => {
-  const owner = new V1Caller(server.url, tokens.owner);
-  const opsOnly = new V1Caller(server.url, tokens['another ring']);
-  const byMetadata = await owner.send('one', { message: { metadata: { ring: 'ring:ops' } } });
-  const byData = await owner.send('two', { message: { parts: [{ text: 'two' }, { data: { ring: 'ring:ops' } }] } });
-  const byOrder = await owner.send('three');
-  const seen = (await opsOnly.list()).tasks.map(({ id }) => id);
-  expect(seen).toEqual(expect.arrayContaining([byMetadata.id, byData.id]));
-  expect(seen).not.toContain(byOrder.id);
-  const torn = { parts: [{ data: { ring: 'ring:dev' } }], metadata: { ring: 'ring:ops' } };
-  const { body } = await call(server.url, tokens.owner, '1.0', 'SendMessage', sendParams('', { message: torn }));
-  expect(body.error?.code).toBe(-32602);
-});
-
-it('lets an admin reach every task of its tenant', async () => {
-  const admin = new V1Caller(server.url, await database.createKey({ tenant: 'acme', subject: 'root', role: 'admin' }));
-  expect((await admin.get(waiting)).id).toBe(waiting);
-  expect((await admin.list({ contextId })).tasks.map(({ id }) => id)).toContain(waiting);
-});
-
-it('refuses a revoked or expired key, and the bootstrap admin is of another tenant', async () => {
-  const expiresAt = new Date(Date.now() + 300);
-  const short = await database.createKey({ subject: 'carol', expiresAt });
-  await new Promise((resolve) => setTimeout(resolve, expiresAt.getTime() - Date.now() + 1));
-  expect((await call(server.url, short, '1.0', 'ListTasks')).status).toBe(401);
-  expect((await call(server.url, TOKEN, '1.0', 'GetTask', { id: waiting })).body.error?.code).toBe(-32001);
+describe('An API key', () => {
+  it('is rejected with 401 when it has expired', async () => {
+    const expiresAt = new Date(Date.now() + 300);
+    const key = await database.createKey({ subject: 'carol', expiresAt });
+    await new Promise((resolve) => setTimeout(resolve, expiresAt.getTime() - Date.now() + 1));
+    expect((await call(server.url, key, '1.0', 'ListTasks')).status).toBe(401);
+  });
 });

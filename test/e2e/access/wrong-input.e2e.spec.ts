@@ -8,7 +8,7 @@ import { type RunningServer, startServer, TOKEN } from '../../support/processes/
 let server: RunningServer;
 let database: DatabaseView;
 let before: Record<string, number>;
-let logged: number;
+let outputLength: number;
 
 beforeAll(async () => {
   server = await startServer();
@@ -19,12 +19,12 @@ afterAll(async () => {
   await server?.stop();
 });
 beforeEach(async () => {
-  logged = server.process.output.length;
+  outputLength = server.process.output.length;
   before = await database.rowCounts();
 });
 afterEach(async () => {
   expect(await database.rowCounts()).toEqual(before);
-  expect(server.process.output.slice(logged)).not.toMatch(/"level":"(error|fatal)"/);
+  expect(server.process.output.slice(outputLength)).not.toMatch(/"level":"(error|fatal)"/);
 });
 
 const BODY_LIMIT = 1_500_000;
@@ -33,7 +33,7 @@ function post(body: string | Uint8Array, headers: Record<string, string> = {}, p
   return http('POST', `${server.url}${path}`, TOKEN, { body, headers: { 'A2A-Version': '1.0', ...headers } });
 }
 
-/** A call around `params` that are JSON text already. */
+/** Returns a call with `params`, which are JSON text. */
 const callText = (params: string, method = 'SendMessage') =>
   `{"jsonrpc":"2.0","id":7,"method":"${method}","params":${params}}`;
 const messageText = (parts: string, more = '') =>
@@ -43,7 +43,7 @@ const bytes = (...parts: (string | number)[]) =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from([part]))));
 
 describe('JSON-RPC', () => {
-  const CASES: [what: string, body: string | Uint8Array, code: number, id: unknown][] = [
+  const CASES: [name: string, body: string | Uint8Array, code: number, id: unknown][] = [
     ['an empty body', '', -32700, null],
     ['malformed JSON', '{"jsonrpc":"2.0",', -32700, null],
     ['two documents', '{} {}', -32700, null],
@@ -55,8 +55,8 @@ describe('JSON-RPC', () => {
     ['null', 'null', -32600, null],
     ['a batch', `[${callText('{}', 'ListTasks')}]`, -32600, null],
     ['an empty batch', '[]', -32600, null],
-    ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":7,"method":"ListTasks"}', -32600, 7],
-    ['no version of JSON-RPC', '{"id":7,"method":"ListTasks"}', -32600, 7],
+    ['a different version of JSON-RPC', '{"jsonrpc":"1.0","id":7,"method":"ListTasks"}', -32600, 7],
+    ['a missing version of JSON-RPC', '{"id":7,"method":"ListTasks"}', -32600, 7],
     ['a notification', '{"jsonrpc":"2.0","method":"ListTasks"}', -32600, null],
     ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"ListTasks"}', -32600, null],
     ['an id that is a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"ListTasks"}', -32600, null],
@@ -66,21 +66,21 @@ describe('JSON-RPC', () => {
       -32600,
       null,
     ],
-    ['no method', '{"jsonrpc":"2.0","id":7}', -32600, 7],
+    ['a missing method', '{"jsonrpc":"2.0","id":7}', -32600, 7],
     ['a method that is a number', '{"jsonrpc":"2.0","id":7,"method":1}', -32600, 7],
     ['params that are a list', callText('[]', 'ListTasks'), -32600, 7],
     ['params that are a string', callText('"x"', 'ListTasks'), -32600, 7],
     ['an unknown method', callText('{}', 'DeleteEverything'), -32601, 7],
     ['a method of Object.prototype', callText('{}', 'hasOwnProperty'), -32601, 7],
-    ['no params', '{"jsonrpc":"2.0","id":7,"method":"SendMessage"}', -32602, 7],
-    ['no message', callText('{}'), -32602, 7],
+    ['missing params', '{"jsonrpc":"2.0","id":7,"method":"SendMessage"}', -32602, 7],
+    ['a missing message', callText('{}'), -32602, 7],
     ['a message that is a list', callText('{"message":[]}'), -32602, 7],
-    ['no parts', callText('{"message":{"messageId":"m","role":"ROLE_USER"}}'), -32602, 7],
+    ['missing parts', callText('{"message":{"messageId":"m","role":"ROLE_USER"}}'), -32602, 7],
     ['an empty list of parts', messageText('[]'), -32602, 7],
     ['parts that are an object', messageText('{}'), -32602, 7],
-    ['a part of nothing', messageText('[{}]'), -32602, 7],
-    ['a part of null', messageText('[null]'), -32602, 7],
-    ['a part of two kinds', messageText('[{"text":"a","data":1}]'), -32602, 7],
+    ['an empty part', messageText('[{}]'), -32602, 7],
+    ['a part that is null', messageText('[null]'), -32602, 7],
+    ['a part of two types', messageText('[{"text":"a","data":1}]'), -32602, 7],
     ['bytes that are not base64', messageText('[{"raw":"§"}]'), -32602, 7],
     [
       'a role of the agent',
@@ -89,7 +89,7 @@ describe('JSON-RPC', () => {
       7,
     ],
     ['an unknown ring', messageText('[{"text":"a"}]', ',"metadata":{"ring":"ring:none"}'), -32602, 7],
-    ['a ring that is no string', messageText('[{"text":"a"}]', ',"metadata":{"ring":["ring:default"]}'), -32602, 7],
+    ['a ring that is not a string', messageText('[{"text":"a"}]', ',"metadata":{"ring":["ring:default"]}'), -32602, 7],
     ['an unknown ring in a data part', messageText('[{"data":{"ring":"ring:none"}}]'), -32602, 7],
     ['NUL in the text', messageText('[{"text":"a\\u0000b"}]'), -32602, 7],
     ['NUL in a key', messageText('[{"data":{"a\\u0000b":1}}]'), -32602, 7],
@@ -102,15 +102,20 @@ describe('JSON-RPC', () => {
     ['JSON of 100,000 levels', messageText(`[{"data":${nested(100_000)}}]`), -32602, 7],
     ['JSON of 100,000 elements', messageText(`[{"data":[${'1,'.repeat(100_000)}1]}]`), -32602, 7],
     ['an id of 10,000 characters', callText(`{"id":"${'x'.repeat(10_000)}"}`, 'GetTask'), -32602, 7],
-    ['no id of a task', callText('{}', 'GetTask'), -32602, 7],
+    ['a missing task id', callText('{}', 'GetTask'), -32602, 7],
     ['a historyLength of -1', callText('{"id":"x","historyLength":-1}', 'GetTask'), -32602, 7],
     ['a timestamp without a zone', callText('{"statusTimestampAfter":"2025-01-01T00:00:00"}', 'ListTasks'), -32602, 7],
-    ['a timestamp that never was', callText('{"statusTimestampAfter":"2025-02-30T00:00:00Z"}', 'ListTasks'), -32602, 7],
+    [
+      'a timestamp that does not exist',
+      callText('{"statusTimestampAfter":"2025-02-30T00:00:00Z"}', 'ListTasks'),
+      -32602,
+      7,
+    ],
     ['an unknown status', callText('{"status":"DONE"}', 'ListTasks'), -32602, 7],
   ];
 
   // [A2A-RPC-1]
-  it.each(CASES)('refuses %s', async (_what, body, code, id) => {
+  it.each(CASES)('rejects %s', async (_name, body, code, id) => {
     const { status, text } = await post(body);
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id, error: { code, message: expect.any(String) } });
@@ -118,14 +123,14 @@ describe('JSON-RPC', () => {
   });
 
   it.each<[string, Record<string, string>]>([
-    ['no content type', { 'Content-Type': '' }],
-    ['text/plain', { 'Content-Type': 'text/plain' }],
-    ['a type that only begins like JSON', { 'Content-Type': 'application/json+x' }],
-    ['another charset', { 'Content-Type': 'application/json; charset=utf-16' }],
-    ['two types', { 'Content-Type': 'application/json, text/plain' }],
+    ['an empty Content-Type', { 'Content-Type': '' }],
+    ['the Content-Type text/plain', { 'Content-Type': 'text/plain' }],
+    ['a Content-Type that only starts like JSON', { 'Content-Type': 'application/json+x' }],
+    ['a charset other than UTF-8', { 'Content-Type': 'application/json; charset=utf-16' }],
+    ['two media types', { 'Content-Type': 'application/json, text/plain' }],
     ['a form', { 'Content-Type': 'application/x-www-form-urlencoded' }],
-    ['a content encoding', { 'Content-Encoding': 'gzip' }],
-  ])('refuses %s with 415 and the error of A2A', async (_what, headers) => {
+    ['a Content-Encoding', { 'Content-Encoding': 'gzip' }],
+  ])('rejects %s with 415 and the A2A error ContentTypeNotSupported', async (_name, headers) => {
     const body =
       headers['Content-Encoding'] === undefined
         ? messageText('[{"text":"a"}]')
@@ -135,7 +140,16 @@ describe('JSON-RPC', () => {
     expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32005 } });
   });
 
-  it('keeps __proto__ and constructor harmless', async () => {
+  // F28
+  it('rejects two A2A-Version headers as an unsupported version', async () => {
+    const body = callText('{}', 'ListTasks');
+    const head = `POST /a2a HTTP/1.1\r\nHost: acta\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    const response = await rawRequest(server.url, [`${head}\r\nA2A-Version: 1.0\r\nA2A-Version: 1.0\r\n\r\n${body}`]);
+    expect(response.head).toMatch(/^vary: A2A-Version$/im);
+    expect(JSON.parse(response.body)).toMatchObject({ error: { code: -32009 } });
+  });
+
+  it('ignores the keys __proto__ and constructor', async () => {
     const text = callText('{"__proto__":{"pageSize":0},"constructor":{"prototype":{"pageSize":0}}}', 'ListTasks');
     expect(JSON.parse((await post(text)).text)).toMatchObject({ result: { pageSize: 50 } });
     const inherited = callText('{"__proto__":{"id":"x"}}', 'GetTask');
@@ -143,24 +157,24 @@ describe('JSON-RPC', () => {
   });
 });
 
-describe('a body over the cap', () => {
+describe('A request body', () => {
   const head = (more: string) =>
     `POST /a2a HTTP/1.1\r\nHost: acta\r\nAuthorization: Bearer ${TOKEN}\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
-  const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600 } };
+  const tooLarge = { jsonrpc: '2.0', id: null, error: { code: -32600 } };
 
-  it('is refused with its length given', async () => {
+  it('is rejected with 413 if it exceeds the size limit', async () => {
     const { status, text } = await post(messageText(`[{"text":"${'x'.repeat(BODY_LIMIT)}"}]`));
     expect(status).toBe(413);
-    expect(JSON.parse(text)).toMatchObject(refusal);
+    expect(JSON.parse(text)).toMatchObject(tooLarge);
   });
 
-  it('is refused by the length alone, before any of it arrives', async () => {
+  it('is rejected with 413 before it arrives if its Content-Length exceeds the size limit', async () => {
     const { status, body } = await rawRequest(server.url, [head(`Content-Length: ${BODY_LIMIT + 1}`)]);
     expect(status).toBe(413);
-    expect(JSON.parse(body)).toMatchObject(refusal);
+    expect(JSON.parse(body)).toMatchObject(tooLarge);
   });
 
-  it('is refused while it streams in chunks without a length, which never end', async () => {
+  it('is rejected with 413 while it arrives in endless chunks', async () => {
     function* endless() {
       yield head('Transfer-Encoding: chunked');
       const chunk = 'x'.repeat(16_384);
@@ -168,15 +182,15 @@ describe('a body over the cap', () => {
     }
     const { status, body } = await rawRequest(server.url, endless());
     expect(status).toBe(413);
-    expect(JSON.parse(body)).toMatchObject(refusal);
+    expect(JSON.parse(body)).toMatchObject(tooLarge);
   });
 
-  it('is refused before it is read when nobody knows the caller', async () => {
+  it('is rejected with 401 before it arrives if the credential is missing', async () => {
     const anonymous = head(`Content-Length: ${BODY_LIMIT}`).replace(/Authorization.*\r\n/, '');
     expect((await rawRequest(server.url, [anonymous])).status).toBe(401);
   });
 
-  it('is taken at exactly the cap', async () => {
+  it('is accepted if its size is exactly the limit, but not with one byte more', async () => {
     const empty = callText('{"contextId":"none","metadata":{"x":""}}', 'ListTasks');
     const padded = empty.replace('"x":""', `"x":"${'x'.repeat(1_300_000)}","y":""`);
     const full = padded.replace('"y":""', `"y":"${'y'.repeat(BODY_LIMIT - padded.length)}"`);
@@ -186,69 +200,62 @@ describe('a body over the cap', () => {
   });
 });
 
-describe('HTTP that is wrong in itself', () => {
+describe('A request that is not valid HTTP', () => {
   const authorization = `Authorization: Bearer ${TOKEN}`;
 
   it.each([
-    ['no HTTP at all', 'hello\r\n\r\n'],
+    ['no request line', 'hello\r\n\r\n'],
     ['a header without a colon', `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nnonsense\r\n\r\n`],
     [
-      'two lengths',
+      'two Content-Length headers',
       `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}`,
     ],
     [
-      'a length and chunks',
+      'a Content-Length and chunks',
       `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
     [
-      'a chunk size that is none',
+      'an invalid chunk size',
       `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
     ],
     ['a head of 100 KB', `GET /health HTTP/1.1\r\nHost: acta\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`],
-    ['a path that is no URL', `GET /a2a/tasks/%zz HTTP/1.1\r\nHost: acta\r\n${authorization}\r\n\r\n`],
-  ])('%s is a client error', async (_what, text) => {
+    ['a path that cannot be decoded', `GET /a2a/tasks/%zz HTTP/1.1\r\nHost: acta\r\n${authorization}\r\n\r\n`],
+  ])('gets a 4xx response if it has %s', async (_name, text) => {
     const { status } = await rawRequest(server.url, [text]);
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(500);
   });
+});
 
-  // F28
-  it('two version headers are refused as a version that does not exist', async () => {
-    const body = callText('{}', 'ListTasks');
-    const head = `POST /a2a HTTP/1.1\r\nHost: acta\r\n${authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
-    const answer = await rawRequest(server.url, [`${head}\r\nA2A-Version: 1.0\r\nA2A-Version: 1.0\r\n\r\n${body}`]);
-    expect(answer.head).toMatch(/^vary: A2A-Version$/im);
-    expect(JSON.parse(answer.body)).toMatchObject({ error: { code: -32009 } });
-  });
-
-  it('answers paths and methods that do not exist', async () => {
-    for (const [method, path] of [
-      ['GET', '/a2a'],
-      ['PUT', '/a2a'],
-      ['GET', '/nothing'],
-      ['POST', '/a2a/nothing'],
-      ['GET', '/a2a/tasks'],
-    ] as const) {
-      const { status } = await http(method, `${server.url}${path}`, TOKEN);
-      expect(status).toBeLessThan(500);
-    }
+describe('The simple REST API', () => {
+  it.each([
+    ['malformed JSON', 400, '{"input":'],
+    ['invalid UTF-8', 400, bytes('{"input":"', 0xff, '"}')],
+    ['a list', 400, '[]'],
+    ['NUL', 400, '{"input":"\\u0000"}'],
+    ['a lone surrogate', 400, '{"input":"\\ud800"}'],
+    ['JSON of 1,000 levels', 400, `{"input":${nested(1_000)}}`],
+    ['a body over the size limit', 413, `{"input":"${'x'.repeat(BODY_LIMIT)}"}`],
+  ])('rejects %s with %i', async (_name, expected, body) => {
+    const { status, text } = await post(body, {}, '/a2a/tasks');
+    expect(status).toBe(expected);
+    expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
   });
 });
 
-it.each([
-  ['malformed JSON', '{"input":', 400],
-  ['invalid UTF-8', bytes('{"input":"', 0xff, '"}'), 400],
-  ['a list', '[]', 400],
-  ['NUL', '{"input":"\\u0000"}', 400],
-  ['a lone surrogate', '{"input":"\\ud800"}', 400],
-  ['JSON that is too deep', `{"input":${nested(1_000)}}`, 400],
-  ['a body over the cap', `{"input":"${'x'.repeat(BODY_LIMIT)}"}`, 413],
-])('the simple REST refuses %s', async (_what, body, expected) => {
-  const { status, text } = await post(body, {}, '/a2a/tasks');
-  expect(status).toBe(expected);
-  expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
-});
+describe('The server', () => {
+  it.each([
+    ['GET', '/a2a'],
+    ['PUT', '/a2a'],
+    ['GET', '/nothing'],
+    ['POST', '/a2a/nothing'],
+    ['GET', '/a2a/tasks'],
+  ])('returns no 5xx for %s %s', async (verb, path) => {
+    const { status } = await http(verb, `${server.url}${path}`, TOKEN);
+    expect(status).toBeLessThan(500);
+  });
 
-it('still serves afterwards', async () => {
-  expect((await new V1Caller(server.url, TOKEN).list()).totalSize).toBe(0);
+  it('still serves valid requests after the invalid ones', async () => {
+    expect((await new V1Caller(server.url, TOKEN).list()).totalSize).toBe(0);
+  });
 });

@@ -3,24 +3,24 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DatabaseView } from '../../support/database/database-view.js';
-import { eventually, V1Caller } from '../../support/clients/rpc.js';
+import { eventually, V1Caller, type WireTask } from '../../support/clients/rpc.js';
 import { EXTENDED } from '../../support/extended.js';
 import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
 
 const example = (path: string) => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
 const WORKERS = [
-  { name: 'worker-python', needs: 'python3', command: ['python3', example('worker-python/worker.py')] },
-  { name: 'worker-bash', needs: 'jq', command: ['bash', example('worker-bash/worker.sh')] },
+  { language: 'Python', program: 'python3', command: ['python3', example('worker-python/worker.py')] },
+  { language: 'Bash', program: 'jq', command: ['bash', example('worker-bash/worker.sh')] },
 ] as const;
+/** Long enough for the heartbeats of a busy machine, and short enough for a test that waits until it expires. */
+const LEASE_MS = 4_000;
+const TIMEOUT_MS = 90_000;
 
 let server: RunningServer;
 let database: DatabaseView;
 let caller: V1Caller;
-let token: string;
-/** A lease that a busy machine keeps, and that does not keep the test. */
-const LEASE_MS = 4_000;
-const PATIENCE_MS = 90_000;
-const living = new Set<ChildProcess>();
+let key: string;
+const running = new Set<ChildProcess>();
 
 beforeAll(async () => {
   const env = {
@@ -30,19 +30,19 @@ beforeAll(async () => {
   };
   server = await startServer({ env });
   database = new DatabaseView(server.databaseUrl!);
-  token = await database.createKey({ subject: 'example', role: 'worker', agents: ['shout'] });
+  key = await database.createKey({ subject: 'example', role: 'worker', agents: ['shout'] });
   caller = new V1Caller(server.url, TOKEN);
 }, 90_000);
 afterAll(async () => {
-  for (const child of living) signalAll(child, 'SIGKILL');
+  for (const child of running) signalGroup(child, 'SIGKILL');
   await database?.close();
   await server?.stop();
 });
 
-/** To a worker and whatever it has started, as a machine that stops does it. */
-const signalAll = ({ pid }: ChildProcess, signal: NodeJS.Signals) => process.kill(-pid!, signal);
+/** Signals a worker and every process that it has started. */
+const signalGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals) => process.kill(-pid!, signal);
 
-function isThere(program: string): boolean {
+function isInstalled(program: string): boolean {
   try {
     execFileSync(program, ['--version'], { stdio: 'ignore' });
     return true;
@@ -51,149 +51,139 @@ function isThere(program: string): boolean {
   }
 }
 
-function start([program, ...args]: readonly string[]): {
-  child: ChildProcess;
-  gone: Promise<unknown>;
-  said: () => string;
-} {
-  const output: string[] = [];
-  const env = { ...process.env, SERVER_URL: server.url, WORKER_TOKEN: token };
-  const child = spawn(program!, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  living.add(child);
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => output.push(String(data)));
-  const gone = once(child, 'exit').then(([code]) => {
-    living.delete(child);
-    return code as number;
-  });
-  return { child, gone, said: () => output.join('') };
+interface ExampleWorker {
+  readonly child: ChildProcess;
+  readonly exitCode: Promise<number>;
+  readonly output: () => string;
 }
 
-describe.each(WORKERS)('examples/$name', ({ name, needs, command }) => {
-  const there = isThere(needs);
-  const why = there ? '' : ` (skipped: there is no ${needs} here)`;
-  let worker: ReturnType<typeof start>;
+function startWorker([program, ...args]: readonly string[], token = key): ExampleWorker {
+  const chunks: string[] = [];
+  const env = { ...process.env, SERVER_URL: server.url, WORKER_TOKEN: token };
+  const child = spawn(program!, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  running.add(child);
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => chunks.push(String(data)));
+  const exitCode = once(child, 'exit').then(([code]) => {
+    running.delete(child);
+    return code as number;
+  });
+  return { child, exitCode, output: () => chunks.join('') };
+}
+
+const textOf = ({ artifacts }: WireTask): string => artifacts?.[0]?.parts[0]?.text ?? '';
+
+/** Starts a task, and waits until the worker has published a part of its artifact. */
+async function startTask(text: string): Promise<string> {
+  const { id } = await caller.start(text);
+  await eventually(
+    () => caller.get(id),
+    ({ artifacts }) => artifacts !== undefined,
+  );
+  return id;
+}
+
+describe.each(WORKERS)('The example worker in $language', ({ language, program, command }) => {
+  const installed = isInstalled(program);
+  const note = installed ? '' : ` (skipped because ${program} is not installed)`;
+  let worker: ExampleWorker;
   beforeAll(() => {
-    if (there) worker = start(command);
+    if (installed) worker = startWorker(command);
   });
   afterAll(async () => {
     worker?.child.kill('SIGTERM');
-    await worker?.gone;
+    await worker?.exitCode;
   });
-  const test = there ? it : it.skip;
+  const test = installed ? it : it.skip;
 
   test(
-    `does the work of its agent, chunk by chunk${why}`,
+    `publishes an artifact in chunks and completes the task${note}`,
     async () => {
       const task = await caller.send('hello "big" wörld * $HOME');
       expect(task).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } });
-      expect(task.artifacts?.[0]?.parts[0]?.text?.toLowerCase()).toBe('hello "big" wörld * $home ');
+      expect(textOf(task).toLowerCase()).toBe('hello "big" wörld * $home ');
       const types = await database.eventTypes(task.id);
       expect(types.filter((type) => type === 'ArtifactPublished')).toHaveLength(5);
       expect(types.at(-1)).toBe('TaskCompleted');
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 
   // The two workers implement the same calls, so `npm test` runs the remaining cases with one of them.
-  if (name === 'worker-bash' && !EXTENDED) return;
+  if (language === 'Bash' && !EXTENDED) return;
 
   test(
-    `asks, and goes on with the answer${why}`,
+    `requires input, and continues the task with the next message${note}`,
     async () => {
-      const asked = await caller.send('ask');
-      expect(asked.status).toMatchObject({
+      const waiting = await caller.send('ask');
+      expect(waiting.status).toMatchObject({
         state: 'TASK_STATE_INPUT_REQUIRED',
         message: { parts: [{ text: 'What shall I shout?' }] },
       });
-      const done = await caller.send('this', { message: { taskId: asked.id } });
-      expect(done.artifacts?.[0]?.parts).toEqual([{ text: 'THIS ' }]);
+      const completed = await caller.send('this', { message: { taskId: waiting.id } });
+      expect(completed.artifacts?.[0]?.parts).toEqual([{ text: 'THIS ' }]);
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 
   test(
-    `keeps its lease, hears of messages, and stops when it is canceled${why}`,
+    `keeps its lease, receives new messages, and stops when the task is canceled${note}`,
     async () => {
-      const { id } = await caller.start('on and on '.repeat(200));
-      await eventually(
-        () => caller.get(id),
-        ({ artifacts }) => artifacts !== undefined,
-      );
+      const id = await startTask('on and on '.repeat(200));
       await caller.start('more', { taskId: id });
-      // Longer than its lease: its heartbeats get through.
+      // After more than the lease, the run is still active only if heartbeats have arrived.
       const from = performance.now();
       await eventually(
         () => caller.get(id),
-        ({ artifacts }) => performance.now() - from > LEASE_MS + 500 && /1 more parts/i.test(textIn(artifacts)),
+        (task) => performance.now() - from > LEASE_MS + 500 && /1 more parts/i.test(textOf(task)),
       );
       expect((await caller.cancel(id)).status.state).toBe('TASK_STATE_CANCELED');
       const events = (await database.streams()).get(id)!;
       expect(events.map(({ type }) => type)).not.toContain('RunLost');
       expect(JSON.parse(events.at(-1)!.facts)).toMatchObject({ reason: 'agent' });
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 
   test(
-    `hands its run back when it is told to go, and the next one starts it anew${why}`,
+    `releases its run on SIGTERM, and the next worker starts the run again${note}`,
     async () => {
-      const { id } = await caller.start('one two three four five six seven eight nine ten');
-      await eventually(
-        () => caller.get(id),
-        ({ artifacts }) => artifacts !== undefined,
-      );
+      const id = await startTask('one two three four five six seven eight nine ten');
       worker.child.kill('SIGTERM');
-      expect(await worker.gone).toBe(0);
+      expect(await worker.exitCode).toBe(0);
       const lost = (await database.streams()).get(id)!.find(({ type }) => type === 'RunLost');
       expect(JSON.parse(lost!.facts)).toMatchObject({ reason: 'released' });
-      worker = start(command);
-      const done = await eventually(
-        () => caller.get(id),
-        ({ status }) => status.state === 'TASK_STATE_COMPLETED',
-      );
-      expect(done.artifacts?.[0]?.parts).toEqual([{ text: 'ONE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE TEN ' }]);
-      expect(done.metadata).toMatchObject({ 'acta/run': { attempt: 1 } });
+      worker = startWorker(command);
+      const completed = await caller.untilState(id, 'TASK_STATE_COMPLETED');
+      expect(completed.artifacts?.[0]?.parts).toEqual([{ text: 'ONE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE TEN ' }]);
+      expect(completed.metadata).toMatchObject({ 'acta/run': { attempt: 1 } });
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 
   test(
-    `leaves a task alone that was taken from it while it was stopped${why}`,
+    `adds nothing to a task whose lease has expired while the worker was paused${note}`,
     async () => {
-      const { id } = await caller.start('alpha beta gamma delta');
-      await eventually(
-        () => caller.get(id),
-        ({ artifacts }) => artifacts !== undefined,
-      );
-      signalAll(worker.child, 'SIGSTOP');
+      const id = await startTask('alpha beta gamma delta');
+      signalGroup(worker.child, 'SIGSTOP');
       await eventually(
         () => database.eventTypes(id),
         (types) => types.includes('RunLost'),
       );
-      signalAll(worker.child, 'SIGCONT');
-      const done = await eventually(
-        () => caller.get(id),
-        ({ status }) => status.state === 'TASK_STATE_COMPLETED',
-      );
-      expect(done.artifacts?.[0]?.parts).toEqual([{ text: 'ALPHA BETA GAMMA DELTA ' }]);
-      expect(worker.said()).toMatch(/has ended: /);
+      signalGroup(worker.child, 'SIGCONT');
+      const completed = await caller.untilState(id, 'TASK_STATE_COMPLETED');
+      expect(completed.artifacts?.[0]?.parts).toEqual([{ text: 'ALPHA BETA GAMMA DELTA ' }]);
+      expect(worker.output()).toMatch(/has ended: /);
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 
   test(
-    `says what is wrong with its key, and ends${why}`,
+    `exits with code 1 and the error of the server if its key is wrong${note}`,
     async () => {
-      const { token: good } = { token };
-      token = 'acta_wrong';
-      const refused = start(command);
-      token = good;
-      expect(await refused.gone).toBe(1);
-      expect(refused.said()).toMatch(/401: /);
+      const rejected = startWorker(command, 'acta_wrong');
+      expect(await rejected.exitCode).toBe(1);
+      expect(rejected.output()).toMatch(/401: /);
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 });
-
-const textIn = (artifacts: { parts: { text?: string }[] }[] | undefined): string =>
-  artifacts?.[0]?.parts[0]?.text ?? '';

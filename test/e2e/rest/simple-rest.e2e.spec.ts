@@ -24,9 +24,9 @@ interface RestTask {
 }
 
 async function rest(method: string, path: string, body?: Json, headers: Record<string, string> = {}) {
-  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-  const answer = await http(method, `${server.url}/a2a/${path}`, TOKEN, { headers, ...sent });
-  return { status: answer.status, text: answer.text, task: JSON.parse(answer.text) as RestTask };
+  const options = body === undefined ? { headers } : { headers, body: JSON.stringify(body) };
+  const { status, text } = await http(method, `${server.url}/a2a/${path}`, TOKEN, options);
+  return { status, text, task: JSON.parse(text) as RestTask };
 }
 
 const create = async (input: Json, more: JsonObject = {}) => (await rest('POST', 'tasks', { input, ...more })).task;
@@ -36,81 +36,67 @@ const untilStatus = (id: string, status: string) =>
     (task) => task.status === status,
   );
 
-describe('a task', () => {
-  it('is created with 201, pending or on its way, and gets its output', async () => {
+describe('A task of the simple REST API', () => {
+  it('is created with 201, and has its output when it is completed', async () => {
     const { status, task } = await rest('POST', 'tasks', { input: 'hello', metadata: { for: 'me' } });
     expect(status).toBe(201);
     expect(task).toMatchObject({ id: expect.any(String), input: 'hello', metadata: { for: 'me' } });
     expect(['pending', 'running', 'completed']).toContain(task.status);
-    const done = await untilStatus(task.id, 'completed');
-    expect(Object.keys(done)).toEqual(['id', 'status', 'input', 'output', 'metadata', 'created_at', 'updated_at']);
-    expect(done).toMatchObject({ output: 'HELLO', created_at: task.created_at });
-    expect(Date.parse(done.updated_at)).toBeGreaterThanOrEqual(Date.parse(done.created_at));
+    const completed = await untilStatus(task.id, 'completed');
+    expect(Object.keys(completed)).toEqual(['id', 'status', 'input', 'output', 'metadata', 'created_at', 'updated_at']);
+    expect(completed).toMatchObject({ output: 'HELLO', created_at: task.created_at });
+    expect(Date.parse(completed.updated_at)).toBeGreaterThanOrEqual(Date.parse(completed.created_at));
   });
 
-  it('says why it failed', async () => {
+  it('has the reason as its error if the agent fails or rejects it', async () => {
     const failed = await untilStatus((await create('fail')).id, 'failed');
     expect(failed).toMatchObject({ error: 'failed, as asked' });
     expect(await untilStatus((await create('reject')).id, 'failed')).toMatchObject({ error: 'rejected, as asked' });
   });
 
-  it('runs while it waits for input', async () => {
+  it('has the status running while it requires input', async () => {
     await untilStatus((await create('ask')).id, 'running');
   });
 
-  it('takes any JSON as its input', async () => {
+  it('has any JSON value as its input', async () => {
     for (const input of [{ text: 'x', list: [1, 2] }, [1, 'two', null], 3, null]) {
       expect((await create(input)).input).toEqual(input);
     }
   });
 
-  it('is the task of A2A, too', async () => {
+  it('is also a task of A2A', async () => {
     const { id } = await create('hello');
     await untilStatus(id, 'completed');
     expect(await new V1Caller(server.url, TOKEN).get(id)).toMatchObject({
       artifacts: [{ parts: [{ text: 'HELLO' }] }],
     });
   });
-});
 
-it('creates one task for one Idempotency-Key, and refuses another input under it', async () => {
-  const key = { 'Idempotency-Key': randomUUID() };
-  const first = await rest('POST', 'tasks', { input: 'once' }, key);
-  const again = await rest('POST', 'tasks', { input: 'once' }, key);
-  expect([first.status, again.status]).toEqual([201, 201]);
-  expect(again.task.id).toBe(first.task.id);
-  expect((await rest('POST', 'tasks', { input: 'twice' }, key)).status).toBe(400);
-  const unkeyed = [await create('once'), await create('once')];
-  expect(unkeyed[0]!.id).not.toBe(unkeyed[1]!.id);
-  for (const wrong of ['x'.repeat(257), 'a b']) {
-    expect((await rest('POST', 'tasks', { input: 'x' }, { 'Idempotency-Key': wrong })).status).toBe(400);
-  }
-});
-
-it('answers a task that does not exist with 404 and exactly {"error":"task not found"}', async () => {
-  for (const [method, path] of [
-    ['GET', ''],
-    ['DELETE', ''],
-    ['GET', '/stream'],
-  ] as const) {
-    for (const id of [randomUUID(), 'no-uuid', '%00', 'a'.repeat(5_000)]) {
-      const { status, text } = await rest(method, `tasks/${id}${path}`);
-      expect({ status, text }).toEqual({ status: 404, text: '{"error":"task not found"}' });
+  it('is created once per Idempotency-Key, and a different input with the same key is rejected', async () => {
+    const key = { 'Idempotency-Key': randomUUID() };
+    const first = await rest('POST', 'tasks', { input: 'once' }, key);
+    const repeated = await rest('POST', 'tasks', { input: 'once' }, key);
+    expect([first.status, repeated.status]).toEqual([201, 201]);
+    expect(repeated.task.id).toBe(first.task.id);
+    expect((await rest('POST', 'tasks', { input: 'twice' }, key)).status).toBe(400);
+    expect((await create('once')).id).not.toBe((await create('once')).id);
+    for (const wrong of ['x'.repeat(257), 'a b']) {
+      expect((await rest('POST', 'tasks', { input: 'x' }, { 'Idempotency-Key': wrong })).status).toBe(400);
     }
-  }
+  });
+
+  it('is canceled by DELETE, and is not changed if it has ended', async () => {
+    const { id } = await create('sleep 60s');
+    const canceled = await rest('DELETE', `tasks/${id}`);
+    expect(canceled).toMatchObject({ status: 200, task: { id, status: 'cancelled' } });
+    expect((await rest('DELETE', `tasks/${id}`)).task).toEqual(canceled.task);
+    const completed = await untilStatus((await create('hello')).id, 'completed');
+    expect(await rest('DELETE', `tasks/${completed.id}`)).toMatchObject({ status: 200, task: completed });
+  });
 });
 
-it('cancels on DELETE, and gives an ended task unchanged', async () => {
-  const { id } = await create('sleep 60s');
-  const canceled = await rest('DELETE', `tasks/${id}`);
-  expect(canceled).toMatchObject({ status: 200, task: { id, status: 'cancelled' } });
-  expect((await rest('DELETE', `tasks/${id}`)).task).toEqual(canceled.task);
-  const done = await untilStatus((await create('hello')).id, 'completed');
-  expect(await rest('DELETE', `tasks/${done.id}`)).toMatchObject({ status: 200, task: done });
-});
-
-describe('the stream', () => {
-  it('gives the whole task on each change, and closes at the end', async () => {
+describe('A stream of the simple REST API', () => {
+  it('sends the complete task for each change, and ends with the task', async () => {
     const { id } = await create('one two three sleep 300ms chunks 3');
     const stream = await SseReader.open(`${server.url}/a2a/tasks/${id}/stream`, TOKEN);
     const events = await stream.remaining();
@@ -124,55 +110,70 @@ describe('the stream', () => {
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  it('of an ended task is its last snapshot, then the end', async () => {
+  it('sends only the final state of an ended task', async () => {
     const { id } = await create('hello');
-    const done = await untilStatus(id, 'completed');
+    const completed = await untilStatus(id, 'completed');
     const stream = await SseReader.open(`${server.url}/a2a/tasks/${id}/stream`, TOKEN);
-    expect((await stream.remaining()).map(({ data }) => JSON.parse(data) as RestTask)).toEqual([done]);
+    expect((await stream.remaining()).map(({ data }) => JSON.parse(data) as RestTask)).toEqual([completed]);
   });
 
-  it('serves the others when one client goes away', async () => {
+  it('continues when the stream of another client is closed', async () => {
     const { id } = await create('sleep 500ms');
     const url = `${server.url}/a2a/tasks/${id}/stream`;
-    const [leaving, staying] = await Promise.all([SseReader.open(url, TOKEN), SseReader.open(url, TOKEN)]);
-    await leaving.next();
-    leaving.close();
-    expect(JSON.parse((await staying.remaining()).at(-1)!.data)).toMatchObject({ status: 'completed' });
+    const [closed, open] = await Promise.all([SseReader.open(url, TOKEN), SseReader.open(url, TOKEN)]);
+    await closed.next();
+    closed.close();
+    expect(JSON.parse((await open.remaining()).at(-1)!.data)).toMatchObject({ status: 'completed' });
   });
 });
 
-it('describes the agent', async () => {
-  const { status, text } = await rest('GET', 'agent');
-  expect(status).toBe(200);
-  expect(JSON.parse(text)).toEqual({
-    name: 'demo',
-    description: expect.any(String),
-    version: expect.any(String),
-    capabilities: ['upper-case'],
+describe('The simple REST API', () => {
+  it('returns the name, the description, the version and the capabilities of the agent', async () => {
+    const { status, text } = await rest('GET', 'agent');
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toEqual({
+      name: 'demo',
+      description: expect.any(String),
+      version: expect.any(String),
+      capabilities: ['upper-case'],
+    });
   });
-});
 
-it('is all behind authentication', async () => {
-  for (const [method, path] of [
-    ['GET', 'agent'],
-    ['POST', 'tasks'],
-    ['GET', 'tasks/x'],
-    ['DELETE', 'tasks/x'],
-    ['GET', 'tasks/x/stream'],
-  ] as const) {
-    const { status, text } = await http(method, `${server.url}/a2a/${path}`, null);
-    expect(status).toBe(401);
+  it('returns 404 with the body {"error":"task not found"} for an unknown task id', async () => {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['GET', '/stream'],
+    ] as const) {
+      for (const id of [randomUUID(), 'no-uuid', '%00', 'a'.repeat(5_000)]) {
+        const { status, text } = await rest(method, `tasks/${id}${path}`);
+        expect({ status, text }).toEqual({ status: 404, text: '{"error":"task not found"}' });
+      }
+    }
+  });
+
+  it('rejects every request without a credential with 401', async () => {
+    for (const [method, path] of [
+      ['GET', 'agent'],
+      ['POST', 'tasks'],
+      ['GET', 'tasks/x'],
+      ['DELETE', 'tasks/x'],
+      ['GET', 'tasks/x/stream'],
+    ] as const) {
+      const { status, text } = await http(method, `${server.url}/a2a/${path}`, null);
+      expect(status).toBe(401);
+      expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
+    }
+  });
+
+  it.each([
+    ['a body without input', {}],
+    ['a body that is a list', ['input']],
+    ['metadata that is not an object', { input: 'x', metadata: 'y' }],
+    ['a ring that the caller is not in', { input: 'x', metadata: { ring: 'ring:none' } }],
+  ])('rejects %s with 400', async (_name, body) => {
+    const { status, text } = await rest('POST', 'tasks', body as Json);
+    expect(status).toBe(400);
     expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
-  }
-});
-
-it.each([
-  ['no input', {}],
-  ['no object', ['input']],
-  ['metadata that is no object', { input: 'x', metadata: 'y' }],
-  ['a ring that the caller is not in', { input: 'x', metadata: { ring: 'ring:none' } }],
-])('refuses %s with 400', async (_what, body) => {
-  const { status, text } = await rest('POST', 'tasks', body as Json);
-  expect(status).toBe(400);
-  expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
+  });
 });

@@ -79,7 +79,7 @@ export class V1Caller {
   }
 
   /** Sends a text and waits for the outcome, unless `configuration` sets `returnImmediately`. */
-  async send(text: string, more: { message?: JsonObject; configuration?: JsonObject } = {}): Promise<WireTask> {
+  async send(text: string, more: SendOptions = {}): Promise<WireTask> {
     return (await this.result<{ task: WireTask }>('SendMessage', sendParams(text, more))).task;
   }
 
@@ -90,6 +90,14 @@ export class V1Caller {
 
   get(id: string): Promise<WireTask> {
     return this.result('GetTask', { id });
+  }
+
+  /** Polls until a task has a state, such as `TASK_STATE_WORKING`. Throws after 60 s. */
+  untilState(id: string, state: string): Promise<WireTask> {
+    return eventually(
+      () => this.get(id),
+      ({ status }) => status.state === state,
+    );
   }
 
   cancel(id: string): Promise<WireTask> {
@@ -107,9 +115,25 @@ export class V1Caller {
   }
 }
 
-export function sendParams(text: string, more: { message?: JsonObject; configuration?: JsonObject } = {}): JsonObject {
-  const { message, ...rest } = more;
+interface SendOptions {
+  readonly message?: JsonObject;
+  readonly configuration?: JsonObject;
+}
+
+/** Returns the params of a send in v1.0, for both bindings. */
+export function sendParams(text: string, { message, ...rest }: SendOptions = {}): JsonObject {
   return { message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...message }, ...rest };
+}
+
+/** Returns the params of a send in the JSON-RPC binding of v0.3. */
+export function sendParamsV03(text: string, { message, ...rest }: SendOptions = {}): JsonObject {
+  const parts = [{ kind: 'text', text }];
+  return { message: { kind: 'message', messageId: randomUUID(), role: 'user', parts, ...message }, ...rest };
+}
+
+/** Returns the body of a send in the HTTP+JSON binding of v0.3, which encodes its messages as ProtoJSON. */
+export function httpSendParamsV03(text: string, { message, ...rest }: SendOptions = {}): JsonObject {
+  return { message: { messageId: randomUUID(), role: 'ROLE_USER', content: [{ text }], ...message }, ...rest };
 }
 
 /** Polls until the value satisfies the condition, for state that no stream announces. Throws after 60 s. */

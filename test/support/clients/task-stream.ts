@@ -69,8 +69,16 @@ export class TaskStream {
 export const stateOf = ({ result }: Frame): string | undefined =>
   (result.task ?? result.statusUpdate ?? result).status?.state;
 
-/** Returns the number in a frame of the counting agent. */
+/** Returns the number in a frame of the agent `counter`. */
 export function countOf({ result }: Frame): number | undefined {
   const text = (result.task ?? result.statusUpdate ?? result).status?.message?.parts[0]?.text;
   return text === undefined || !/^\d/.test(text) ? undefined : parseInt(text, 10);
 }
+
+/** Returns the numbers in frames of the agent `counter`, in order. */
+export const countsIn = (frames: readonly Frame[]): number[] =>
+  frames.map(countOf).filter((count) => count !== undefined);
+
+/** Returns the integers from `from` to `to`. */
+export const integers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);

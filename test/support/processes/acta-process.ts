@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -53,6 +53,11 @@ export class NodeProcess {
 
   get pid(): number {
     return this.child.pid!;
+  }
+
+  /** Bytes of the process that are in memory now. */
+  get residentBytes(): number {
+    return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(this.pid)], { encoding: 'utf8' })) * 1024;
   }
 
   /** Everything that the process has printed on stdout and stderr. */

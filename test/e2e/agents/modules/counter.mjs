@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Counts aloud, one status each: `count 5`, `every 20 ms`, each padded to `size 1000`; then `ask`s, or completes with an
- * artifact. The message that answers its question is counted for as well.
+ * Reports the numbers from 1 as statuses. The text of the message sets how many (`count 5`), the pause after each in
+ * milliseconds (`every 20`) and the length to which each is padded (`size 1000`). With `ask` the agent then requires input,
+ * and the answer is a new such text; otherwise it completes with an artifact. With `reply` it only returns a message.
  */
 export default {
   name: 'counter',
-  description: 'Counts aloud',
+  description: 'Counts to a number',
   version: '1.0.0',
-  skills: [{ id: 'count', name: 'Count', description: 'Counts aloud', tags: ['test'] }],
+  skills: [{ id: 'count', name: 'Count', description: 'Counts to a number', tags: ['test'] }],
   async run(ctx) {
     const number = (pattern) => Number(pattern.exec(ctx.text)?.[1] ?? 0);
     const [count, every, size] = [number(/count (\d+)/), number(/every (\d+)/), number(/size (\d+)/)];
@@ -17,7 +18,7 @@ export default {
       await ctx.working(`${n} `.padEnd(size, '.'));
       if (every > 0) await sleep(every, undefined, { signal: ctx.signal });
     }
-    if (ctx.text.includes('ask')) return ctx.requireInput('On?');
+    if (ctx.text.includes('ask')) return ctx.requireInput('Continue?');
     await ctx.artifact({ parts: [{ text: `counted to ${count}` }] });
   },
 };

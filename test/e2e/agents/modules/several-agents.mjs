@@ -1,26 +1,28 @@
-/** Two agents in one module: one after the other, and one that takes a single run at a time and counts how many it has. */
 const card = (name) => ({
   name,
   description: `The agent ${name}`,
   version: '1.0.0',
   skills: [{ id: name, name, description: `does what ${name} does`, tags: ['test'] }],
 });
-let narrow = 0;
-let most = 0;
+let running = 0;
+let maxRunning = 0;
 
 export default [
+  /** Returns its text with a prefix. */
   { ...card('plain'), run: (ctx) => ctx.artifact({ parts: [{ text: `plain: ${ctx.text}` }] }) },
+  /** Returns the maximum number of its concurrent runs, which its concurrency limits to 1. */
   {
     ...card('narrow'),
     concurrency: 1,
     async run(ctx) {
-      narrow += 1;
-      most = Math.max(most, narrow);
+      running += 1;
+      maxRunning = Math.max(maxRunning, running);
       await new Promise((resolve) => setTimeout(resolve, 50));
-      narrow -= 1;
-      await ctx.artifact({ parts: [{ text: `at most ${most}` }] });
+      running -= 1;
+      await ctx.artifact({ parts: [{ text: `at most ${maxRunning}` }] });
     },
   },
+  /** Fails its first two attempts, or every attempt for the text `always`. The error is not retryable for the text `never`. */
   {
     ...card('flaky'),
     retry: { attempts: 3, backoffMs: 40 },
@@ -31,12 +33,13 @@ export default [
       return ctx.complete(`attempt ${ctx.attempt}`);
     },
   },
+  /** Requires an authorization, and then returns all messages of the task. */
   {
     ...card('bank'),
     async run(ctx) {
       if (ctx.history.length === 0) return ctx.requireAuth('Sign in at the bank.');
-      const said = [...ctx.history, ctx.message].map(({ role, parts }) => `${role}: ${parts[0].text}`);
-      await ctx.artifact({ parts: [{ text: said.join('\n') }] });
+      const messages = [...ctx.history, ctx.message].map(({ role, parts }) => `${role}: ${parts[0].text}`);
+      await ctx.artifact({ parts: [{ text: messages.join('\n') }] });
     },
   },
 ];

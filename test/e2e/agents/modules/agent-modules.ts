@@ -1,0 +1,8 @@
+import { fileURLToPath } from 'node:url';
+
+const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+/** The path of the agent `counter`, which reports numbers as statuses. */
+export const COUNTER = pathOf('counter.mjs');
+/** The path of a module with the agents `plain`, `narrow`, `flaky` and `bank`. */
+export const SEVERAL_AGENTS = pathOf('several-agents.mjs');
