@@ -45,7 +45,7 @@ describe('The structure of the repository', () => {
     expect(starExports).toEqual([]);
   });
 
-  it('has every path that the documents name', () => {
+  it('contains every path that the documents name', () => {
     const exists = (path: string) =>
       files.some((file) => matchesPath(file, path)) || PLANNED.some((planned) => path.startsWith(planned));
     const missing = DOCUMENTS.flatMap((document) =>
