@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually, http, sendParams, V1Caller } from '../support/clients/rpc.js';
 import { TOKEN } from '../support/processes/start-server.js';
-import { type ProxiedServer, startProxiedServer } from './proxied-server.js';
+import { expectUnavailable, type ProxiedServer, startProxiedServer } from './proxied-server.js';
 
 describe('A server whose database is unreachable', () => {
   let proxied: ProxiedServer;
@@ -29,11 +29,7 @@ describe('A server whose database is unreachable', () => {
       await http('GET', `${server.url}/api/tasks/${id}/events`, TOKEN),
       await http('GET', `${server.url}/a2a/tasks/${id}`, key),
     ];
-    for (const { status, headers, text } of responses) {
-      expect([status, text]).toEqual([503, expect.stringContaining('the database is unavailable')]);
-      expect(headers.get('retry-after')).toBe('1');
-    }
-    expect((await http('GET', `${server.url}/health/ready`, null)).status).toBe(503);
+    await expectUnavailable(server.url, responses);
     expect((await http('GET', `${server.url}/health/live`, null)).status).toBe(200);
 
     proxy.acceptConnections();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually, http, sendParams, V1Caller } from '../support/clients/rpc.js';
 import { TOKEN } from '../support/processes/start-server.js';
-import { type ProxiedServer, startProxiedServer } from './proxied-server.js';
+import { expectUnavailable, type ProxiedServer, startProxiedServer } from './proxied-server.js';
 
 describe('A server whose database is unresponsive', () => {
   let proxied: ProxiedServer;
@@ -25,11 +25,7 @@ describe('A server whose database is unresponsive', () => {
       // More requests than the server has database connections.
       ...Array.from({ length: 30 }, () => http('GET', `${server.url}/a2a/tasks/${id}`, TOKEN)),
     ]);
-    for (const { status, headers, text } of responses) {
-      expect([status, text]).toEqual([503, expect.stringContaining('the database is unavailable')]);
-      expect(headers.get('retry-after')).toBe('1');
-    }
-    expect((await http('GET', `${server.url}/health/ready`, null)).status).toBe(503);
+    await expectUnavailable(server.url, responses);
 
     // The delayed statements now arrive, among them the append of the message that got 503.
     proxy.resume();

@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import { http, type HttpResponse } from '../support/clients/rpc.js';
 import { DatabaseView } from '../support/database/database-view.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { type RunningServer, startServer } from '../support/processes/start-server.js';
@@ -29,4 +31,13 @@ export async function startProxiedServer(): Promise<ProxiedServer> {
     await database.drop();
   };
   return { server, proxy, view, close };
+}
+
+/** Expects that every response and the readiness probe report that the database is unavailable. */
+export async function expectUnavailable(serverUrl: string, responses: readonly HttpResponse[]): Promise<void> {
+  for (const { status, headers, text } of responses) {
+    expect([status, text]).toEqual([503, expect.stringContaining('the database is unavailable')]);
+    expect(headers.get('retry-after')).toBe('1');
+  }
+  expect((await http('GET', `${serverUrl}/health/ready`, null)).status).toBe(503);
 }
