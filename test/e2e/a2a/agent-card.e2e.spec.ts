@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { http } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { startServer } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer();
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer();
 
 async function getCard(headers: Record<string, string> = {}) {
   const response = await http('GET', `${server.url}/.well-known/agent-card.json`, null, { headers });

@@ -1,23 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@app/domain';
-import { DatabaseView } from '../../support/database/database-view.js';
-import { eventually, http, httpSendParamsV03, sendParams, sendParamsV03, V1Caller } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { eventually, http, httpSendParamsV03, sendParams, sendParamsV03 } from '../../support/clients/rpc.js';
+import { useServer } from '../../support/processes/spec-server.js';
 
-let server: RunningServer;
-let database: DatabaseView;
-let admin: V1Caller;
-
-beforeAll(async () => {
-  server = await startServer();
-  database = new DatabaseView(server.databaseUrl!);
-  admin = new V1Caller(server.url, TOKEN);
-}, 90_000);
-afterAll(async () => {
-  await database?.close();
-  await server?.stop();
-});
+const server = useServer();
 
 interface Send {
   readonly binding: string;
@@ -59,7 +46,7 @@ const SENDS: Send[] = [
 async function startBlockingSend(text: string, { version, path, body }: Send, lifetimeMs?: number) {
   const contextId = randomUUID();
   const expiresAt = lifetimeMs === undefined ? {} : { expiresAt: new Date(Date.now() + lifetimeMs) };
-  const token = await database.createKey({ subject: randomUUID(), ...expiresAt });
+  const token = await server.database.createKey({ subject: randomUUID(), ...expiresAt });
   const response = http('POST', `${server.url}/${path}`, token, {
     headers: { 'A2A-Version': version },
     body: JSON.stringify(body(text, { contextId })),
@@ -67,7 +54,7 @@ async function startBlockingSend(text: string, { version, path, body }: Send, li
   const {
     tasks: [task],
   } = await eventually(
-    () => admin.list({ contextId, status: 'TASK_STATE_WORKING' }),
+    () => server.caller.list({ contextId, status: 'TASK_STATE_WORKING' }),
     ({ totalSize }) => totalSize === 1,
   );
   return { token, response, taskId: task!.id };
@@ -78,7 +65,7 @@ describe('A blocking send', () => {
     'of A2A $version over $binding returns 401 without the outcome after its key is revoked',
     async (send) => {
       const { token, response } = await startBlockingSend('sleep 3s', send);
-      await database.revokeKey(token);
+      await server.database.revokeKey(token);
       const { status, headers, text } = await response;
       expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
       expect(text).toContain('revoked');
@@ -91,9 +78,9 @@ describe('A blocking send', () => {
     ['expires', 2_000],
   ])('returns 401 before the outcome when its key %s, and the task continues', async (_how, lifetimeMs) => {
     const { token, response, taskId } = await startBlockingSend('sleep 60s', JSON_RPC, lifetimeMs);
-    if (lifetimeMs === undefined) await database.revokeKey(token);
+    if (lifetimeMs === undefined) await server.database.revokeKey(token);
     expect((await response).status).toBe(401);
-    expect((await admin.get(taskId)).status.state).toBe('TASK_STATE_WORKING');
-    await admin.cancel(taskId);
+    expect((await server.caller.get(taskId)).status.state).toBe('TASK_STATE_WORKING');
+    await server.caller.cancel(taskId);
   });
 });

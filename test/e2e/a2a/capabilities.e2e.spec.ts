@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@app/domain';
-import { DatabaseView } from '../../support/database/database-view.js';
 import { call, http, sendParams, sendParamsV03 } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-let database: DatabaseView;
-
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_CAPABILITIES: '' } });
-  database = new DatabaseView(server.databaseUrl!);
-}, 90_000);
-afterAll(async () => {
-  await database?.close();
-  await server?.stop();
-});
+const server = useServer({ ACTA_CAPABILITIES: '' });
 
 const WEBHOOK = { url: 'https://example.com/hook' };
 
@@ -46,7 +36,7 @@ describe('A server without optional capabilities', () => {
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^application\/json\b/);
     expect(body.error?.code).toBe(code);
-    expect((await database.rowCounts())['event']).toBe(0);
+    expect((await server.database.rowCounts())['event']).toBe(0);
   }
 
   // [A2A-CAP-1], [A2A-CAP-2], [A2A-CAP-3]

@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Json, JsonObject } from '@app/domain';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { rawRequest } from '../../support/clients/raw-http.js';
-import { http, type HttpResponse, httpSendParamsV03, sendParams, type WireTask } from '../../support/clients/rpc.js';
+import {
+  http,
+  type HttpResponse,
+  httpSendParamsV03,
+  type SendOptions,
+  sendParams,
+  type WireTask,
+} from '../../support/clients/rpc.js';
 import { SseReader } from '../../support/clients/sse-reader.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer();
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer();
 
 type Version = '1.0' | '0.3';
 const VERSIONS: Version[] = ['1.0', '0.3'];
@@ -31,10 +34,10 @@ function request(version: Version, verb: string, path: string, { body, headers, 
 
 const parsed = <T = JsonObject>({ text }: HttpResponse) => JSON.parse(text) as T;
 
-const sendBody = (version: Version, text: string, options: Parameters<typeof sendParams>[1] = {}): JsonObject =>
+const sendBody = (version: Version, text: string, options: SendOptions = {}): JsonObject =>
   version === '1.0' ? sendParams(text, options) : httpSendParamsV03(text, options);
 
-async function send(version: Version, text: string, options: Parameters<typeof sendParams>[1] = {}): Promise<WireTask> {
+async function send(version: Version, text: string, options: SendOptions = {}): Promise<WireTask> {
   const response = await request(version, 'POST', 'message:send', { body: sendBody(version, text, options) });
   return parsed<{ task: WireTask }>(response).task;
 }

@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@app/domain';
-import { call, eventually, sendParamsV03, V1Caller, type WireTask } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { call, eventually, sendParamsV03, type WireTask } from '../../support/clients/rpc.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer();
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer();
 
 const v03 = async (method: string, params?: JsonObject) =>
   (await call(server.url, TOKEN, '0.3', method, params)).body as { result?: WireTask; error?: { code: number } };
@@ -75,7 +71,7 @@ describe('message/send', () => {
     const { result, error } = await v03('message/send', params);
     if (error !== undefined) throw new Error(JSON.stringify(error));
     expect(result?.history?.[0]).toMatchObject({ parts, metadata: { about: 'files' } });
-    const read = await new V1Caller(server.url, TOKEN).get(result!.id);
+    const read = await server.caller.get(result!.id);
     expect(read.history?.[0]?.parts).toEqual([
       { text: 'ask', metadata: { a: 1 } },
       { raw: bytes, filename: 'a.txt', mediaType: 'text/plain' },
@@ -89,7 +85,7 @@ describe('message/send', () => {
 describe('JSON-RPC of A2A 0.3', () => {
   // [A2A-03-5]
   it('gets and cancels a task of a client of A2A 1.0', async () => {
-    const { id } = await new V1Caller(server.url, TOKEN).start('sleep 60s');
+    const { id } = await server.caller.start('sleep 60s');
     expect((await v03('tasks/get', { id, historyLength: 1 })).result).toMatchObject({ id, kind: 'task' });
     const canceled = await v03('tasks/cancel', { id });
     expect(canceled.result).toMatchObject({ id, status: { state: 'canceled' } });

@@ -1,50 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@app/domain';
-import { call, eventually, http, sendParams, V1Caller } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { call, eventually, http, sendParams } from '../../support/clients/rpc.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-let caller: V1Caller;
-
-beforeAll(async () => {
-  server = await startServer();
-  caller = new V1Caller(server.url, TOKEN);
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer();
 
 describe('CancelTask', () => {
   // F18, [A2A-CANCEL-1], [A2A-CANCEL-2]
   it('returns the task in its final state, also when it is repeated', async () => {
-    const task = await caller.start('sleep 60s');
-    const canceled = await caller.cancel(task.id);
+    const task = await server.caller.start('sleep 60s');
+    const canceled = await server.caller.cancel(task.id);
     expect(canceled).toMatchObject({ id: task.id, status: { state: 'TASK_STATE_CANCELED' } });
-    expect((await caller.cancel(task.id)).status).toEqual(canceled.status);
-    expect((await caller.get(task.id)).status).toEqual(canceled.status);
+    expect((await server.caller.cancel(task.id)).status).toEqual(canceled.status);
+    expect((await server.caller.get(task.id)).status).toEqual(canceled.status);
   });
 
   it('cancels a task that requires input', async () => {
-    const waiting = await caller.send('ask');
-    expect((await caller.cancel(waiting.id)).status.state).toBe('TASK_STATE_CANCELED');
+    const waiting = await server.caller.send('ask');
+    expect((await server.caller.cancel(waiting.id)).status.state).toBe('TASK_STATE_CANCELED');
   });
 
   it('returns the same final state as the blocking send of the task', async () => {
     const messageId = randomUUID();
-    const blockingSend = caller.send('sleep 60s', { message: { messageId } });
+    const blockingSend = server.caller.send('sleep 60s', { message: { messageId } });
     const { tasks } = await eventually(
-      () => caller.list({ status: 'TASK_STATE_WORKING', historyLength: 1 }),
+      () => server.caller.list({ status: 'TASK_STATE_WORKING', historyLength: 1 }),
       (page) => page.tasks.some(({ history }) => history?.[0]?.messageId === messageId),
     );
     const { id } = tasks.find(({ history }) => history?.[0]?.messageId === messageId)!;
-    const canceled = await caller.cancel(id);
+    const canceled = await server.caller.cancel(id);
     expect((await blockingSend).status).toEqual(canceled.status);
   });
 
   // [A2A-CANCEL-3]
   it('rejects a completed task, and does not change it', async () => {
-    const task = await caller.send('hello');
-    expect((await caller.call('CancelTask', { id: task.id })).body.error).toMatchObject({ code: -32002 });
-    expect(await caller.get(task.id)).toEqual(task);
+    const task = await server.caller.send('hello');
+    expect((await server.caller.call('CancelTask', { id: task.id })).body.error).toMatchObject({ code: -32002 });
+    expect(await server.caller.get(task.id)).toEqual(task);
   });
 });
 
@@ -53,48 +47,48 @@ describe('ListTasks', () => {
   it('returns pages with the newest tasks first and every required field', async () => {
     const contextId = randomUUID();
     const ids: string[] = [];
-    for (let n = 0; n < 5; n += 1) ids.push((await caller.send(`no ${n}`, { message: { contextId } })).id);
-    const first = await caller.list({ contextId, pageSize: 3 });
+    for (let n = 0; n < 5; n += 1) ids.push((await server.caller.send(`no ${n}`, { message: { contextId } })).id);
+    const first = await server.caller.list({ contextId, pageSize: 3 });
     expect(first).toMatchObject({ totalSize: 5, pageSize: 3, nextPageToken: expect.stringMatching(/./) });
-    const second = await caller.list({ contextId, pageSize: 3, pageToken: first.nextPageToken });
+    const second = await server.caller.list({ contextId, pageSize: 3, pageToken: first.nextPageToken });
     expect(second).toMatchObject({ totalSize: 5, pageSize: 3, nextPageToken: '' });
     expect([...first.tasks, ...second.tasks].map(({ id }) => id)).toEqual(ids.toReversed());
     expect(first.tasks[0]).not.toHaveProperty('artifacts');
     expect(first.tasks[0]).not.toHaveProperty('history');
-    const full = await caller.list({ contextId, pageSize: 1, includeArtifacts: true, historyLength: 1 });
+    const full = await server.caller.list({ contextId, pageSize: 1, includeArtifacts: true, historyLength: 1 });
     expect(full.tasks[0]).toMatchObject({
       artifacts: [{ parts: [{ text: 'NO 4' }] }],
       history: [{ role: 'ROLE_USER' }],
     });
-    const none = await caller.list({ contextId: randomUUID() });
+    const none = await server.caller.list({ contextId: randomUUID() });
     expect(none).toEqual({ tasks: [], totalSize: 0, pageSize: 50, nextPageToken: '' });
   });
 
   // [A2A-LIST-3]
   it('filters by status, and by the time of the status inclusively', async () => {
     const contextId = randomUUID();
-    const early = await caller.send('early', { message: { contextId } });
-    const late = await caller.send('fail', { message: { contextId } });
-    const failed = await caller.list({ contextId, status: 'TASK_STATE_FAILED' });
+    const early = await server.caller.send('early', { message: { contextId } });
+    const late = await server.caller.send('fail', { message: { contextId } });
+    const failed = await server.caller.list({ contextId, status: 'TASK_STATE_FAILED' });
     expect(failed.tasks.map(({ id }) => id)).toEqual([late.id]);
     // F26
-    const since = await caller.list({ contextId, statusTimestampAfter: late.status.timestamp });
+    const since = await server.caller.list({ contextId, statusTimestampAfter: late.status.timestamp });
     expect(since.tasks.map(({ id }) => id)).toContain(late.id);
-    const all = await caller.list({ contextId, statusTimestampAfter: early.status.timestamp });
+    const all = await server.caller.list({ contextId, statusTimestampAfter: early.status.timestamp });
     expect(all.totalSize).toBe(2);
   });
 
   // F27, [A2A-LIST-4]
   it.each([0, 101, -1, 2.5, '10'])('rejects the page size %j', async (pageSize) => {
-    const { body } = await caller.call('ListTasks', { pageSize });
+    const { body } = await server.caller.call('ListTasks', { pageSize });
     expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('pageSize') });
   });
 
   // F25
   it('rejects a page token that is changed or belongs to a different query', async () => {
     const contextId = randomUUID();
-    for (const text of ['a', 'b']) await caller.send(text, { message: { contextId } });
-    const { nextPageToken } = await caller.list({ contextId, pageSize: 1 });
+    for (const text of ['a', 'b']) await server.caller.send(text, { message: { contextId } });
+    const { nextPageToken } = await server.caller.list({ contextId, pageSize: 1 });
     const altered = `${nextPageToken.startsWith('A') ? 'B' : 'A'}${nextPageToken.slice(1)}`;
     const wrong: JsonObject[] = [
       { contextId, pageToken: altered },
@@ -102,7 +96,7 @@ describe('ListTasks', () => {
       { contextId, pageToken: 'x' },
     ];
     for (const params of wrong) {
-      expect((await caller.call('ListTasks', params)).body.error).toMatchObject({ code: -32602 });
+      expect((await server.caller.call('ListTasks', params)).body.error).toMatchObject({ code: -32602 });
     }
   });
 });
@@ -110,7 +104,7 @@ describe('ListTasks', () => {
 describe('An error of JSON-RPC', () => {
   // [A2A-ERROR-1], [A2A-ERROR-2], [A2A-ERROR-3]
   it('has google.rpc details with the reason and the invalid fields', async () => {
-    const { body, headers } = await caller.call('SendMessage', { message: { role: 'ROLE_USER', parts: [] } });
+    const { body, headers } = await server.caller.call('SendMessage', { message: { role: 'ROLE_USER', parts: [] } });
     expect(headers.get('content-type')).toMatch(/^application\/json\b/);
     expect(body.error).toMatchObject({
       code: -32602,
@@ -134,10 +128,13 @@ describe('An error of JSON-RPC', () => {
 
 describe('JSON-RPC of A2A 1.0', () => {
   it('rejects a tenant that is not the tenant of the credential, and a ring that the caller is not in', async () => {
-    const foreign = await caller.call('ListTasks', { tenant: 'another' });
+    const foreign = await server.caller.call('ListTasks', { tenant: 'another' });
     expect(foreign.body.error).toMatchObject({ code: -32602 });
-    expect((await caller.call('ListTasks', { tenant: 'default' })).body.result).toBeDefined();
-    const ring = await caller.call('SendMessage', sendParams('hi', { message: { metadata: { ring: 'ring:none' } } }));
+    expect((await server.caller.call('ListTasks', { tenant: 'default' })).body.result).toBeDefined();
+    const ring = await server.caller.call(
+      'SendMessage',
+      sendParams('hi', { message: { metadata: { ring: 'ring:none' } } }),
+    );
     expect(ring.body.error).toMatchObject({ code: -32602, message: expect.stringContaining('metadata.ring') });
   });
 
@@ -164,7 +161,7 @@ describe('JSON-RPC of A2A 1.0', () => {
   it.each(['message/send', 'tasks/get', 'tasks/cancel', 'Sendmessage', '__proto__', 'constructor', 'GetTask '])(
     'has no method %j',
     async (name) => {
-      expect((await caller.call(name, { id: 'x' })).body.error).toMatchObject({ code: -32601 });
+      expect((await server.caller.call(name, { id: 'x' })).body.error).toMatchObject({ code: -32601 });
     },
   );
 

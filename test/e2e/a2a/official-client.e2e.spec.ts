@@ -11,9 +11,9 @@ import {
   TaskState,
 } from '@a2a-js/sdk';
 import { DefaultAgentCardResolver } from '@a2a-js/sdk/client';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
 import {
   cardResolverV03,
   CLIENT_SETUPS,
@@ -23,12 +23,7 @@ import {
   recordingFetch,
 } from './official-clients.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_PUSH_ALLOW_PRIVATE: 'true' } });
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer({ ACTA_PUSH_ALLOW_PRIVATE: 'true' });
 
 const messageRequest = (text: string, message: object = {}, configuration?: object) =>
   SendMessageRequest.fromJSON({

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BOUNDS } from '@app/domain';
 import { sizeOf } from '../../support/extended.js';
 import { writeAgentModule } from '../../support/processes/agent-module.js';
-import { DatabaseView } from '../../support/database/database-view.js';
 import { V1Caller, type WirePage } from '../../support/clients/rpc.js';
+import { useServer } from '../../support/processes/spec-server.js';
 import { type RunningServer, startServer } from '../../support/processes/start-server.js';
 
 /** Reports and publishes the amounts in its message. Each call is a separate write. */
@@ -22,28 +22,17 @@ const AGENT = `export default {
 const MiB = 1024 * 1024;
 const TASKS = sizeOf({ smoke: 20, full: 100 });
 
-let env: Record<string, string>;
-let server: RunningServer;
+const env = async () => ({ ACTA_AGENTS: await writeAgentModule(AGENT) });
+const server = useServer(env);
 
 /** Creates a key whose owner has no task yet, so that a list has only the tasks of one test. */
-async function createToken(subject: string): Promise<string> {
-  const database = new DatabaseView(server.databaseUrl!);
-  const token = await database.createKey({ subject });
-  await database.close();
-  return token;
-}
+const createToken = (subject: string): Promise<string> => server.database.createKey({ subject });
 
 /** Creates tasks, at most 10 concurrently. `amounts` is the message for the agent. */
 async function createTasks(caller: V1Caller, count: number, amounts: Record<string, number>): Promise<void> {
   const send = () => caller.send(JSON.stringify(amounts), { configuration: { historyLength: 0 } });
   for (let n = 0; n < count; n += 10) await Promise.all(Array.from({ length: Math.min(10, count - n) }, send));
 }
-
-beforeAll(async () => {
-  env = { ACTA_AGENTS: await writeAgentModule(AGENT) };
-  server = await startServer({ env });
-}, 90_000);
-afterAll(() => server?.stop());
 
 /** Counts the artifacts and the parts of a page. */
 const countOf = ({ tasks }: WirePage) => {
@@ -69,7 +58,7 @@ describe(`A list of ${TASKS} tasks with 2 MiB of history each`, () => {
     caller = new V1Caller(server.url, token);
     await createTasks(caller, TASKS, { messages: 105, bytes: 20_000 });
     // A separate process, because the memory of the first one includes what the writes needed.
-    reader = await startServer({ databaseUrl: server.databaseUrl, env });
+    reader = await startServer({ databaseUrl: server.databaseUrl, env: await env() });
     fromReader = new V1Caller(reader.url, token);
   }, 180_000);
   afterAll(() => reader?.stop());

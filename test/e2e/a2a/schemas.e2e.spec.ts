@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '@app/domain';
 import { call, http, sendParams, sendParamsV03, type WireTask } from '../../support/clients/rpc.js';
 import { expectV03, expectV1 } from '../../support/clients/schemas.js';
 import { SseReader } from '../../support/clients/sse-reader.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_PUSH_ALLOW_PRIVATE: 'true' } });
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer({ ACTA_PUSH_ALLOW_PRIVATE: 'true' });
 
 /** Each text makes the demo agent end its turn in a different way. */
 const TEXTS = ['hello', 'chunks 3 of it', 'ask me', 'auth first', 'fail at it', 'reject it'];

@@ -1,25 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DatabaseView } from '../../support/database/database-view.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { http, sendParams, sendParamsV03, V1Caller } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, startWorker, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { startWorker, TOKEN } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-let database: DatabaseView;
-let caller: V1Caller;
+const server = useServer({
+  ACTA_WORKER_CONCURRENCY: '0',
+  ACTA_TENANT_MAX_QUEUED: '2',
+  ACTA_TENANT_MAX_RUNNING: '1',
+});
 const first = { messageId: randomUUID() };
 
 beforeAll(async () => {
-  const env = { ACTA_WORKER_CONCURRENCY: '0', ACTA_TENANT_MAX_QUEUED: '2', ACTA_TENANT_MAX_RUNNING: '1' };
-  server = await startServer({ env });
-  database = new DatabaseView(server.databaseUrl!);
-  caller = new V1Caller(server.url, TOKEN);
-  await caller.start('one', first);
-  await caller.start('two');
-}, 90_000);
-afterAll(async () => {
-  await database?.close();
-  await server?.stop();
+  await server.caller.start('one', first);
+  await server.caller.start('two');
 });
 
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params });
@@ -43,7 +37,7 @@ describe('A tenant whose queue is full', () => {
   it.each(SENDS)(
     'gets 503 with Retry-After for %s, and nothing is stored',
     async (_name, version, path, body, expected) => {
-      const before = await database.rowCounts();
+      const before = await server.database.rowCounts();
       const response = await http('POST', `${server.url}/${path}`, TOKEN, {
         headers: { 'A2A-Version': version },
         body: JSON.stringify(body),
@@ -51,27 +45,27 @@ describe('A tenant whose queue is full', () => {
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
       expect(JSON.parse(response.text)).toMatchObject(expected);
       expect(response.text).toContain('nothing was stored');
-      expect(await database.rowCounts()).toEqual(before);
+      expect(await server.database.rowCounts()).toEqual(before);
     },
   );
 
   it('does not affect other tenants', async () => {
-    const token = await database.createKey({ tenant: 'umbrella', subject: 'alice' });
+    const token = await server.database.createKey({ tenant: 'umbrella', subject: 'alice' });
     const task = await new V1Caller(server.url, token).start('theirs');
     expect(task.status.state).toBe('TASK_STATE_SUBMITTED');
   });
 
   it('still gets the task of a message that was accepted before', async () => {
-    const repeated = await caller.start('one', first);
+    const repeated = await server.caller.start('one', first);
     expect(repeated.status.state).toBe('TASK_STATE_SUBMITTED');
   });
 
   it('can send again when its queue is processed, and has one run at a time', async () => {
-    const worker = await startWorker(server.databaseUrl!, { ACTA_TENANT_MAX_RUNNING: '1' });
-    const { id } = await caller.send('one', { message: first });
-    expect((await database.eventTypes(id)).at(-1)).toBe('TaskCompleted');
-    const later = await Promise.all([caller.send('sleep 50ms'), caller.send('sleep 50ms')]);
-    const runs = [...(await database.streams())]
+    const worker = await startWorker(server.databaseUrl, { ACTA_TENANT_MAX_RUNNING: '1' });
+    const { id } = await server.caller.send('one', { message: first });
+    expect((await server.database.eventTypes(id)).at(-1)).toBe('TaskCompleted');
+    const later = await Promise.all([server.caller.send('sleep 50ms'), server.caller.send('sleep 50ms')]);
+    const runs = [...(await server.database.streams())]
       .filter(([taskId]) => later.some((task) => task.id === taskId))
       .map(([, events]) => [events.find(({ type }) => type === 'RunStarted')!, events.at(-1)!])
       .map(([from, to]) => [from!.recorded_at.getTime(), to!.recorded_at.getTime()] as const)

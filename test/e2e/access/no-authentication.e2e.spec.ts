@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { call, http, sendParams } from '../../support/clients/rpc.js';
 import { rawRequest } from '../../support/clients/raw-http.js';
-import { type RunningServer, startServer } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_AUTH: 'none' } });
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer({ ACTA_AUTH: 'none' });
 
 const request = (headers: string[], line = 'GET /a2a/agent HTTP/1.1') =>
   rawRequest(server.url, [`${[line, ...headers].join('\r\n')}\r\n\r\n`]);

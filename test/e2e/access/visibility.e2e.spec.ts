@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DatabaseView } from '../../support/database/database-view.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { call, sendParams, V1Caller } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 import { maskedResponse, TASK_OPERATIONS } from './task-operations.js';
 
-let server: RunningServer;
-let database: DatabaseView;
+const server = useServer();
 /** A task in ring:dev of tenant acme that requires input, and one that has ended. */
 let waiting: string;
 let ended: string;
@@ -20,22 +19,23 @@ const OTHER_CALLERS = [
 const tokens = {} as Record<'the owner' | (typeof OTHER_CALLERS)[number], string>;
 
 beforeAll(async () => {
-  server = await startServer();
-  database = new DatabaseView(server.databaseUrl!);
   const alice = { tenant: 'acme', subject: 'alice' };
-  tokens['the owner'] = await database.createKey({ ...alice, rings: ['ring:dev', 'ring:ops'] });
-  tokens['a different owner'] = await database.createKey({
+  tokens['the owner'] = await server.database.createKey({ ...alice, rings: ['ring:dev', 'ring:ops'] });
+  tokens['a different owner'] = await server.database.createKey({
     ...alice,
     subject: 'bob',
     rings: ['ring:dev', 'ring:ops'],
   });
-  tokens['the owner with a key for a different ring'] = await database.createKey({ ...alice, rings: ['ring:ops'] });
-  tokens['a different tenant'] = await database.createKey({
+  tokens['the owner with a key for a different ring'] = await server.database.createKey({
+    ...alice,
+    rings: ['ring:ops'],
+  });
+  tokens['a different tenant'] = await server.database.createKey({
     tenant: 'umbrella',
     subject: 'alice',
     rings: ['ring:dev'],
   });
-  tokens['an admin of a different tenant'] = await database.createKey({
+  tokens['an admin of a different tenant'] = await server.database.createKey({
     tenant: 'umbrella',
     subject: 'root',
     role: 'admin',
@@ -43,10 +43,6 @@ beforeAll(async () => {
   const owner = callerOf('the owner');
   ({ id: waiting, contextId } = await owner.send('ask'));
   ({ id: ended } = await owner.send('hello'));
-}, 90_000);
-afterAll(async () => {
-  await database?.close();
-  await server?.stop();
 });
 
 const callerOf = (who: keyof typeof tokens): V1Caller => new V1Caller(server.url, tokens[who]);
@@ -58,7 +54,7 @@ describe('A task', () => {
     it.each(TASK_OPERATIONS)(
       'is indistinguishable, byte for byte, from a missing task in %s',
       async (_name, operation) => {
-        const before = await database.rowCounts();
+        const before = await server.database.rowCounts();
         for (const id of [waiting, ended]) {
           const missing = randomUUID();
           const caller = { url: server.url, token: tokens[who] };
@@ -66,7 +62,7 @@ describe('A task', () => {
           expect(response.status).toBeLessThan(500);
           expect(response).toEqual(await maskedResponse(operation(caller, missing, contextId), missing));
         }
-        expect(await database.rowCounts()).toEqual(before);
+        expect(await server.database.rowCounts()).toEqual(before);
       },
     );
 
@@ -85,7 +81,7 @@ describe('A task', () => {
   });
 
   it('is accessible to an admin of its tenant', async () => {
-    const key = await database.createKey({ tenant: 'acme', subject: 'root', role: 'admin' });
+    const key = await server.database.createKey({ tenant: 'acme', subject: 'root', role: 'admin' });
     const admin = new V1Caller(server.url, key);
     expect((await admin.get(waiting)).id).toBe(waiting);
     expect((await admin.list({ contextId })).tasks.map(({ id }) => id)).toContain(waiting);
@@ -143,7 +139,7 @@ describe('A context', () => {
 describe('An API key', () => {
   it('is rejected with 401 when it has expired', async () => {
     const expiresAt = new Date(Date.now() + 300);
-    const key = await database.createKey({ subject: 'carol', expiresAt });
+    const key = await server.database.createKey({ subject: 'carol', expiresAt });
     await new Promise((resolve) => setTimeout(resolve, expiresAt.getTime() - Date.now() + 1));
     expect((await call(server.url, key, '1.0', 'ListTasks')).status).toBe(401);
   });

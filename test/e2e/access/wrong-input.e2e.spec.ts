@@ -1,29 +1,20 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { DatabaseView } from '../../support/database/database-view.js';
-import { http, type HttpResponse, V1Caller } from '../../support/clients/rpc.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { http, type HttpResponse } from '../../support/clients/rpc.js';
 import { rawRequest } from '../../support/clients/raw-http.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-let database: DatabaseView;
+const server = useServer();
 let before: Record<string, number>;
 let outputLength: number;
 
-beforeAll(async () => {
-  server = await startServer();
-  database = new DatabaseView(server.databaseUrl!);
-}, 90_000);
-afterAll(async () => {
-  await database?.close();
-  await server?.stop();
-});
 beforeEach(async () => {
   outputLength = server.process.output.length;
-  before = await database.rowCounts();
+  before = await server.database.rowCounts();
 });
 afterEach(async () => {
-  expect(await database.rowCounts()).toEqual(before);
+  expect(await server.database.rowCounts()).toEqual(before);
   expect(server.process.output.slice(outputLength)).not.toMatch(/"level":"(error|fatal)"/);
 });
 
@@ -256,6 +247,6 @@ describe('The server', () => {
   });
 
   it('still serves valid requests after the invalid ones', async () => {
-    expect((await new V1Caller(server.url, TOKEN).list()).totalSize).toBe(0);
+    expect((await server.caller.list()).totalSize).toBe(0);
   });
 });

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sendParams, V1Caller } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { describe, expect, it } from '@jest/globals';
+import { sendParams } from '../../support/clients/rpc.js';
+import { useServer } from '../../support/processes/spec-server.js';
 
-let server: RunningServer;
-let caller: V1Caller;
+const server = useServer({ ACTA_AGENTS: 'conformance' });
 
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_AGENTS: 'conformance' } });
-  caller = new V1Caller(server.url, TOKEN);
-}, 90_000);
-afterAll(() => server?.stop());
-
-const send = (messageId: string) => caller.send('a scenario', { message: { messageId } });
+const send = (messageId: string) => server.caller.send('a scenario', { message: { messageId } });
 
 describe('The conformance agent', () => {
   it.each([
@@ -43,10 +36,10 @@ describe('The conformance agent', () => {
 
   // [A2A-SEND-7]
   it('rejects a part of an unsupported media type, and no task is created', async () => {
-    const { totalSize } = await caller.list();
+    const { totalSize } = await server.caller.list();
     const parts = [{ raw: 'dGNr', mediaType: 'application/x-unsupported' }];
-    const { body } = await caller.call('SendMessage', sendParams('', { message: { parts } }));
+    const { body } = await server.caller.call('SendMessage', sendParams('', { message: { parts } }));
     expect(body.error).toMatchObject({ code: -32005 });
-    expect((await caller.list()).totalSize).toBe(totalSize);
+    expect((await server.caller.list()).totalSize).toBe(totalSize);
   });
 });

@@ -2,10 +2,9 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DatabaseView } from '../../support/database/database-view.js';
-import { eventually, V1Caller, type WireTask } from '../../support/clients/rpc.js';
+import { eventually, type WireTask } from '../../support/clients/rpc.js';
 import { EXTENDED } from '../../support/extended.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
 
 const example = (path: string) => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
 const WORKERS = [
@@ -16,27 +15,19 @@ const WORKERS = [
 const LEASE_MS = 4_000;
 const TIMEOUT_MS = 90_000;
 
-let server: RunningServer;
-let database: DatabaseView;
-let caller: V1Caller;
+const server = useServer({
+  ACTA_AGENTS: example('agents/remote.mjs'),
+  ACTA_LEASE_MS: String(LEASE_MS),
+  ACTA_CANCEL_GRACE_MS: '20000',
+});
 let key: string;
 const running = new Set<ChildProcess>();
 
 beforeAll(async () => {
-  const env = {
-    ACTA_AGENTS: example('agents/remote.mjs'),
-    ACTA_LEASE_MS: String(LEASE_MS),
-    ACTA_CANCEL_GRACE_MS: '20000',
-  };
-  server = await startServer({ env });
-  database = new DatabaseView(server.databaseUrl!);
-  key = await database.createKey({ subject: 'example', role: 'worker', agents: ['shout'] });
-  caller = new V1Caller(server.url, TOKEN);
-}, 90_000);
-afterAll(async () => {
+  key = await server.database.createKey({ subject: 'example', role: 'worker', agents: ['shout'] });
+});
+afterAll(() => {
   for (const child of running) signalGroup(child, 'SIGKILL');
-  await database?.close();
-  await server?.stop();
 });
 
 /** Signals a worker and every process that it has started. */
@@ -74,9 +65,9 @@ const textOf = ({ artifacts }: WireTask): string => artifacts?.[0]?.parts[0]?.te
 
 /** Starts a task, and waits until the worker has published a part of its artifact. */
 async function startTask(text: string): Promise<string> {
-  const { id } = await caller.start(text);
+  const { id } = await server.caller.start(text);
   await eventually(
-    () => caller.get(id),
+    () => server.caller.get(id),
     ({ artifacts }) => artifacts !== undefined,
   );
   return id;
@@ -98,10 +89,10 @@ describe.each(WORKERS)('The example worker in $language', ({ language, program, 
   test(
     `publishes an artifact in chunks and completes the task${note}`,
     async () => {
-      const task = await caller.send('hello "big" wörld * $HOME');
+      const task = await server.caller.send('hello "big" wörld * $HOME');
       expect(task).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } });
       expect(textOf(task).toLowerCase()).toBe('hello "big" wörld * $home ');
-      const types = await database.eventTypes(task.id);
+      const types = await server.database.eventTypes(task.id);
       expect(types.filter((type) => type === 'ArtifactPublished')).toHaveLength(5);
       expect(types.at(-1)).toBe('TaskCompleted');
     },
@@ -114,12 +105,12 @@ describe.each(WORKERS)('The example worker in $language', ({ language, program, 
   test(
     `requires input, and continues the task with the next message${note}`,
     async () => {
-      const waiting = await caller.send('ask');
+      const waiting = await server.caller.send('ask');
       expect(waiting.status).toMatchObject({
         state: 'TASK_STATE_INPUT_REQUIRED',
         message: { parts: [{ text: 'What shall I shout?' }] },
       });
-      const completed = await caller.send('this', { message: { taskId: waiting.id } });
+      const completed = await server.caller.send('this', { message: { taskId: waiting.id } });
       expect(completed.artifacts?.[0]?.parts).toEqual([{ text: 'THIS ' }]);
     },
     TIMEOUT_MS,
@@ -129,15 +120,15 @@ describe.each(WORKERS)('The example worker in $language', ({ language, program, 
     `keeps its lease, receives new messages, and stops when the task is canceled${note}`,
     async () => {
       const id = await startTask('on and on '.repeat(200));
-      await caller.start('more', { taskId: id });
+      await server.caller.start('more', { taskId: id });
       // After more than the lease, the run is still active only if heartbeats have arrived.
       const from = performance.now();
       await eventually(
-        () => caller.get(id),
+        () => server.caller.get(id),
         (task) => performance.now() - from > LEASE_MS + 500 && /1 more parts/i.test(textOf(task)),
       );
-      expect((await caller.cancel(id)).status.state).toBe('TASK_STATE_CANCELED');
-      const events = (await database.streams()).get(id)!;
+      expect((await server.caller.cancel(id)).status.state).toBe('TASK_STATE_CANCELED');
+      const events = (await server.database.streams()).get(id)!;
       expect(events.map(({ type }) => type)).not.toContain('RunLost');
       expect(JSON.parse(events.at(-1)!.facts)).toMatchObject({ reason: 'agent' });
     },
@@ -150,10 +141,10 @@ describe.each(WORKERS)('The example worker in $language', ({ language, program, 
       const id = await startTask('one two three four five six seven eight nine ten');
       worker.child.kill('SIGTERM');
       expect(await worker.exitCode).toBe(0);
-      const lost = (await database.streams()).get(id)!.find(({ type }) => type === 'RunLost');
+      const lost = (await server.database.streams()).get(id)!.find(({ type }) => type === 'RunLost');
       expect(JSON.parse(lost!.facts)).toMatchObject({ reason: 'released' });
       worker = startWorker(command);
-      const completed = await caller.untilState(id, 'TASK_STATE_COMPLETED');
+      const completed = await server.caller.untilState(id, 'TASK_STATE_COMPLETED');
       expect(completed.artifacts?.[0]?.parts).toEqual([{ text: 'ONE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE TEN ' }]);
       expect(completed.metadata).toMatchObject({ 'acta/run': { attempt: 1 } });
     },
@@ -166,11 +157,11 @@ describe.each(WORKERS)('The example worker in $language', ({ language, program, 
       const id = await startTask('alpha beta gamma delta');
       signalGroup(worker.child, 'SIGSTOP');
       await eventually(
-        () => database.eventTypes(id),
+        () => server.database.eventTypes(id),
         (types) => types.includes('RunLost'),
       );
       signalGroup(worker.child, 'SIGCONT');
-      const completed = await caller.untilState(id, 'TASK_STATE_COMPLETED');
+      const completed = await server.caller.untilState(id, 'TASK_STATE_COMPLETED');
       expect(completed.artifacts?.[0]?.parts).toEqual([{ text: 'ALPHA BETA GAMMA DELTA ' }]);
       expect(worker.output()).toMatch(/has ended: /);
     },

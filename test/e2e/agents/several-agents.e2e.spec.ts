@@ -2,19 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, http, sendParams, sendParamsV03, V1Caller, type WireTask } from '../../support/clients/rpc.js';
 import { SseReader } from '../../support/clients/sse-reader.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 import { maskedResponse, TASK_OPERATIONS } from '../access/task-operations.js';
 import { SEVERAL_AGENTS } from './modules/agent-modules.js';
 
-let server: RunningServer;
 const urlOf = (agent: string): string => `${server.url}/agents/${agent}`;
 const callerOf = (agent: string): V1Caller => new V1Caller(urlOf(agent), TOKEN);
-const rootCaller = (): V1Caller => new V1Caller(server.url, TOKEN);
 
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_AGENTS: `demo,${SEVERAL_AGENTS}` } });
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer({ ACTA_AGENTS: `demo,${SEVERAL_AGENTS}` });
 
 const OUTPUTS = { demo: 'HELLO', plain: 'plain: hello' };
 
@@ -78,25 +74,25 @@ describe.each(['demo', 'plain'] as const)('The path /agents/%s', (agent) => {
     const created = await http('POST', `${urlOf(agent)}/a2a/tasks`, TOKEN, { body });
     expect(created.status).toBe(201);
     const { id } = JSON.parse(created.text) as { id: string };
-    expect((await rootCaller().get(id)).id).toBe(id);
+    expect((await server.caller.get(id)).id).toBe(id);
   });
 
   it('lists only the tasks of its agent, and the root path lists the tasks of all agents', async () => {
     const own = await callerOf(agent).list({ pageSize: 100 });
-    const all = await rootCaller().list({ pageSize: 100 });
+    const all = await server.caller.list({ pageSize: 100 });
     expect(own.totalSize).toBeGreaterThan(0);
     expect(all.tasks.map(({ id }) => id)).toEqual(expect.arrayContaining(own.tasks.map(({ id }) => id)));
     const others = await callerOf(agent === 'demo' ? 'plain' : 'demo').list({ pageSize: 100 });
     expect(own.tasks.filter(({ id }) => others.tasks.some((task) => task.id === id))).toEqual([]);
     const first = await callerOf(agent).list({ pageSize: 1 });
-    const ofRoot = await rootCaller().call('ListTasks', { pageSize: 1, pageToken: first.nextPageToken });
+    const ofRoot = await server.caller.call('ListTasks', { pageSize: 1, pageToken: first.nextPageToken });
     if (first.nextPageToken !== '') expect(ofRoot.body.error?.code).toBe(-32602);
   });
 
   it('returns the same task as the root path for the same message', async () => {
     const message = { messageId: randomUUID() };
     const { id } = await callerOf(agent).send('hello', { message });
-    expect((await rootCaller().send('hello', { message })).id).toBe(id);
+    expect((await server.caller.send('hello', { message })).id).toBe(id);
     expect((await callerOf(agent).send('hello', { message })).id).toBe(id);
   });
 });
@@ -146,10 +142,10 @@ describe('A task of a different agent', () => {
     ended = await callerOf('plain').send('hello');
     for (const { id: taskId } of [waiting, ended]) {
       const config = { taskId, id: 'x', url: 'https://example.com/hook' };
-      await rootCaller().call('CreateTaskPushNotificationConfig', config);
+      await server.caller.call('CreateTaskPushNotificationConfig', config);
     }
   });
-  afterAll(() => rootCaller().cancel(waiting.id));
+  afterAll(() => server.caller.cancel(waiting.id));
 
   it.each(TASK_OPERATIONS)(
     'is indistinguishable from a missing task in %s, except at the path of its agent and at the root path',

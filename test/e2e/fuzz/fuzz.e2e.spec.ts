@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DatabaseView } from '../../support/database/database-view.js';
 import { V1Caller } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
 import { type FuzzedRequest, requests } from './requests.js';
 
 /** FUZZ_REQUESTS sets the number of requests. FUZZ_SEED replaces the fixed seed. */
@@ -12,26 +11,19 @@ const TIMEOUT_MS = 20_000;
 /** Tables, or prefixes of tables, that runs of accepted tasks fill during later requests. */
 const FILLED_BY_RUNS = ['event', 'message', 'artifact_chunk', 'run_queue', 'push_'];
 
-let server: RunningServer;
-let database: DatabaseView;
 let token: string;
 let ids: string[];
 
+const server = useServer();
 beforeAll(async () => {
-  server = await startServer();
-  database = new DatabaseView(server.databaseUrl!);
-  token = await database.createKey({ subject: 'fuzzer', rings: ['ring:a', 'ring:b'] });
+  token = await server.database.createKey({ subject: 'fuzzer', rings: ['ring:a', 'ring:b'] });
   const caller = new V1Caller(server.url, token);
   ids = [(await caller.send('ask')).id, (await caller.send('hello')).id];
-}, 90_000);
-afterAll(async () => {
-  await database?.close();
-  await server?.stop();
 });
 
 /** Returns table → number of rows, for every table that only a request fills. */
 async function rowsOfRequests(): Promise<Record<string, number>> {
-  const counts = Object.entries(await database.rowCounts());
+  const counts = Object.entries(await server.database.rowCounts());
   return Object.fromEntries(
     counts.filter(
       ([table]) => !FILLED_BY_RUNS.some((name) => table === name || (name.endsWith('_') && table.startsWith(name))),

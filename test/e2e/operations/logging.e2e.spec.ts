@@ -1,27 +1,14 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { V1Caller } from '../../support/clients/rpc.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database/test-database.js';
-import { type ActaProcess, createDataDir } from '../../support/processes/acta-process.js';
+import type { ActaProcess } from '../../support/processes/acta-process.js';
 import { startServer, startWorker, TOKEN } from '../../support/processes/start-server.js';
-
-const AGENT = `export default {
-  name: 'careless', description: 'Rejects a promise without a handler', version: '1.0.0',
-  skills: [{ id: 'x', name: 'X', description: 'X', tags: [] }],
-  async run(ctx) {
-    Promise.reject(new Error('no handler'));
-    await ctx.artifact({ id: 'text', parts: [{ text: 'done' }] });
-  },
-};`;
+import { CARELESS } from '../agents/modules/agent-modules.js';
 
 let database: TestDatabase;
-let agents: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  agents = join(await createDataDir(), 'careless.mjs');
-  await writeFile(agents, AGENT);
 }, 90_000);
 afterAll(() => database?.drop());
 
@@ -34,7 +21,7 @@ const linesOf = (process: ActaProcess) =>
 
 /** Runs a task whose agent rejects a promise without a handler, and returns the log lines of its server. */
 async function linesOfServer(level: string) {
-  const env = { ACTA_AGENTS: agents, LOG_LEVEL: level };
+  const env = { ACTA_AGENTS: CARELESS, LOG_LEVEL: level };
   const server = await startServer({ databaseUrl: database.url, env });
   const task = await new V1Caller(server.url, TOKEN).send('hello');
   expect(task.status.state).toBe('TASK_STATE_COMPLETED');

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { V1Caller } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 import { SEVERAL_AGENTS } from '../agents/modules/agent-modules.js';
 import { NativeApi } from './native-api.js';
 
-let server: RunningServer;
 let flaky: V1Caller;
 let api: NativeApi;
 
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_AGENTS: SEVERAL_AGENTS } });
+const server = useServer({ ACTA_AGENTS: SEVERAL_AGENTS });
+beforeAll(() => {
   flaky = new V1Caller(`${server.url}/agents/flaky`, TOKEN);
   api = new NativeApi(server.url, TOKEN);
-}, 90_000);
-afterAll(() => server?.stop());
+});
 
 interface Event {
   type: string;

@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '@app/domain';
-import { eventually, http, V1Caller } from '../../support/clients/rpc.js';
+import { eventually, http } from '../../support/clients/rpc.js';
 import { SseReader } from '../../support/clients/sse-reader.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer();
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer();
 
 interface RestTask {
   id: string;
@@ -67,7 +63,7 @@ describe('A task of the simple REST API', () => {
   it('is also a task of A2A', async () => {
     const { id } = await create('hello');
     await untilStatus(id, 'completed');
-    expect(await new V1Caller(server.url, TOKEN).get(id)).toMatchObject({
+    expect(await server.caller.get(id)).toMatchObject({
       artifacts: [{ parts: [{ text: 'HELLO' }] }],
     });
   });

@@ -1,26 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@app/domain';
-import { DatabaseView } from '../../support/database/database-view.js';
 import { http, sendParams, V1Caller } from '../../support/clients/rpc.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 import { COUNTER } from '../agents/modules/agent-modules.js';
 import { NativeApi } from './native-api.js';
 
-let server: RunningServer;
-let database: DatabaseView;
+const server = useServer({ ACTA_AGENTS: `demo,${COUNTER}` });
 let admin: NativeApi;
-const callerOf = (agent: string) => new V1Caller(`${server.url}/agents/${agent}`, TOKEN);
-
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_AGENTS: `demo,${COUNTER}` } });
-  database = new DatabaseView(server.databaseUrl!);
+beforeAll(() => {
   admin = new NativeApi(server.url, TOKEN);
-}, 90_000);
-afterAll(async () => {
-  await database?.close();
-  await server?.stop();
 });
+
+const callerOf = (agent: string) => new V1Caller(`${server.url}/agents/${agent}`, TOKEN);
 
 describe('The history of a task', () => {
   let id: string;
@@ -62,7 +55,7 @@ describe('The history of a task', () => {
       recordedAt: string;
     }
     const events = await admin.list<Event>(`${id}/events`, 'events');
-    const stored = (await database.streams()).get(id)!;
+    const stored = (await server.database.streams()).get(id)!;
     expect(
       events.map(({ type, version, eventId, hash, facts, position }) => ({
         type,
@@ -164,7 +157,7 @@ describe('The history of a task', () => {
     ['an admin of a different tenant', { subject: 'admin', tenant: 'umbrella', role: 'admin' as const }],
     ['a worker', { subject: 'admin', role: 'worker' as const, agents: ['counter'] }],
   ])('is indistinguishable from the history of a missing task for %s', async (_who, key) => {
-    const stranger = new NativeApi(server.url, await database.createKey(key));
+    const stranger = new NativeApi(server.url, await server.database.createKey(key));
     const missing = randomUUID();
     for (const [verb, path] of [
       ['GET', ''],
@@ -188,10 +181,12 @@ describe('The history of a task', () => {
 
 describe('A direct message response', () => {
   it('has a history that its caller can read', async () => {
-    const token = await database.createKey({ subject: 'alice' });
+    const token = await server.database.createKey({ subject: 'alice' });
     await new V1Caller(server.url, token).call('SendMessage', sendParams('reply'));
     const alice = new NativeApi(server.url, token);
-    const replied = [...(await database.streams())].find(([, events]) => events.at(-1)!.type === 'ReplySent')![0];
+    const replied = [...(await server.database.streams())].find(
+      ([, events]) => events.at(-1)!.type === 'ReplySent',
+    )![0];
     expect(await alice.request(replied)).toMatchObject({ status: 200, body: { status: 'replied' } });
     expect(await alice.list(`${replied}/messages`, 'messages')).toMatchObject([
       {},
@@ -200,7 +195,7 @@ describe('A direct message response', () => {
   });
 
   it('is listed by the native REST API and not by ListTasks', async () => {
-    const token = await database.createKey({ subject: 'bob' });
+    const token = await server.database.createKey({ subject: 'bob' });
     const bob = new V1Caller(server.url, token);
     const sent = await bob.call('SendMessage', sendParams('please reply'));
     const { message } = sent.body.result as { message: { contextId: string } };

@@ -1,21 +1,17 @@
 import { type IncomingMessage, request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { parseSseEvents } from '@app/client';
-import { V1Caller } from '../../support/clients/rpc.js';
+
 import { integers } from '../../support/clients/task-stream.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 import { COUNTER } from '../agents/modules/agent-modules.js';
 
 const EVENTS = 5_000;
 const EVENT_BYTES = 8_000;
 const MiB = 1024 * 1024;
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_AGENTS: COUNTER } });
-}, 90_000);
-afterAll(() => server?.stop());
+const server = useServer({ ACTA_AGENTS: COUNTER });
 
 /** Subscribes without reading from the connection. */
 function subscribe(id: string): Promise<IncomingMessage> {
@@ -41,15 +37,14 @@ async function readCounts(response: IncomingMessage): Promise<number[]> {
 describe('A client that does not read its stream', () => {
   // F12, [A2A-STREAM-4]
   it('delays no other client, uses little memory of the server, and gets every event when it reads', async () => {
-    const caller = new V1Caller(server.url, TOKEN);
     const text = `count ${EVENTS} size ${EVENT_BYTES}`;
     // The first task of this size makes the server allocate what it needs without slow clients.
-    await caller.send(text, { configuration: { historyLength: 0 } });
-    const { id } = await caller.start('ask');
+    await server.caller.send(text, { configuration: { historyLength: 0 } });
+    const { id } = await server.caller.start('ask');
     const [first, second, ...slow] = await Promise.all(Array.from({ length: 7 }, () => subscribe(id)));
     const readers = [readCounts(first!), readCounts(second!)];
     const before = server.process.residentBytes;
-    await caller.start(text, { taskId: id });
+    await server.caller.start(text, { taskId: id });
     for (const counts of await Promise.all(readers)) expect(counts).toEqual(integers(1, EVENTS));
     // Buffers for the five slow clients would need 200 MB.
     expect(server.process.residentBytes - before).toBeLessThan(100 * MiB);

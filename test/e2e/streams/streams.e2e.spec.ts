@@ -1,25 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@app/domain';
-import { DatabaseView } from '../../support/database/database-view.js';
 import { call, http, sendParams, sendParamsV03, V1Caller } from '../../support/clients/rpc.js';
 import { countOf, countsIn, type Frame, integers, stateOf, TaskStream } from '../../support/clients/task-stream.js';
-import { type RunningServer, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { useServer } from '../../support/processes/spec-server.js';
+import { TOKEN } from '../../support/processes/start-server.js';
 import { COUNTER } from '../agents/modules/agent-modules.js';
 
-let server: RunningServer;
-let caller: V1Caller;
-let database: DatabaseView;
-
-beforeAll(async () => {
-  server = await startServer({ env: { ACTA_AGENTS: COUNTER } });
-  caller = new V1Caller(server.url, TOKEN);
-  database = new DatabaseView(server.databaseUrl!);
-}, 90_000);
-afterAll(async () => {
-  await database?.close();
-  await server?.stop();
-});
+const server = useServer({ ACTA_AGENTS: COUNTER });
 
 const open = (method: string, params: JsonObject, lastEventId?: number | string) =>
   TaskStream.open(server.url, TOKEN, method, params, lastEventId === undefined ? {} : { lastEventId });
@@ -56,8 +44,8 @@ describe('SendStreamingMessage', () => {
     expect(stateOf(frames.at(-1)!)).toBe('TASK_STATE_COMPLETED');
     expect(isAscending(idsOf(frames))).toBe(true);
     const { id } = frames[0]!.result.task!;
-    expect(await caller.get(id)).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } });
-    expect(idsOf(frames).at(-1)).toBe((await database.eventTypes(id)).length);
+    expect(await server.caller.get(id)).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } });
+    expect(idsOf(frames).at(-1)).toBe((await server.database.eventTypes(id)).length);
   });
 
   // [A2A-STREAM-2]
@@ -91,8 +79,8 @@ describe('SendStreamingMessage', () => {
     expect(stateOf(ofSecond.at(-1)!)).toBe('TASK_STATE_COMPLETED');
     expect(ofSecond.at(-1)).toEqual(ofFirst.at(-1));
     const ended = await (await open('SendStreamingMessage', params)).remaining();
-    expect(ended.map(({ result }) => result)).toEqual([{ task: await caller.get(id) }]);
-    expect((await database.eventTypes(id)).filter((type) => type === 'RunStarted')).toHaveLength(1);
+    expect(ended.map(({ result }) => result)).toEqual([{ task: await server.caller.get(id) }]);
+    expect((await server.database.eventTypes(id)).filter((type) => type === 'RunStarted')).toHaveLength(1);
   });
 
   it('sends the same direct message response for a repeated message', async () => {
@@ -112,7 +100,7 @@ describe('SubscribeToTask', () => {
   // F8, [A2A-SUB-1]
   it('misses no event between the snapshot and the first event, at any time', async () => {
     for (let round = 0; round < 4; round += 1) {
-      const { id } = await caller.start('count 60 every 3');
+      const { id } = await server.caller.start('count 60 every 3');
       const races = integers(0, 14).map(async (index) => {
         await new Promise((resolve) => setTimeout(resolve, index * 11));
         const frames = await (await subscribe(id)).remaining();
@@ -128,27 +116,27 @@ describe('SubscribeToTask', () => {
 
   // [A2A-SUB-2]
   it('stays open while the agent waits for input, and ends with the task', async () => {
-    const { id } = await caller.start('count 3 every 30 ask');
+    const { id } = await server.caller.start('count 3 every 30 ask');
     const watching = await subscribe(id);
     const before = await watching.until((frame) => stateOf(frame) === 'TASK_STATE_INPUT_REQUIRED');
     expect(countsIn(before).at(-1)).toBe(3);
-    await caller.send('count 2', { message: { taskId: id } });
+    await server.caller.send('count 2', { message: { taskId: id } });
     const after = await watching.remaining();
     expect(countsIn(after)).toEqual([1, 2]);
     expect(stateOf(after.at(-1)!)).toBe('TASK_STATE_COMPLETED');
   });
 
   it('starts immediately with the task if it requires input', async () => {
-    const { id } = await caller.send('ask');
+    const { id } = await server.caller.send('ask');
     const watching = await subscribe(id);
     expect(stateOf((await watching.next())!)).toBe('TASK_STATE_INPUT_REQUIRED');
-    await caller.cancel(id);
+    await server.caller.cancel(id);
     expect(stateOf((await watching.remaining()).at(-1)!)).toBe('TASK_STATE_CANCELED');
   });
 
   // F10, [A2A-SUB-3]
   it('rejects an ended task with a different error from that of a missing task', async () => {
-    const { id } = await caller.send('count 1');
+    const { id } = await server.caller.send('count 1');
     expect(await streamError('SubscribeToTask', { id })).toMatchObject({ status: 200, code: -32004 });
     expect(await streamError('SubscribeToTask', { id: randomUUID() })).toMatchObject({ status: 200, code: -32001 });
   });
@@ -172,20 +160,20 @@ describe('SubscribeToTask', () => {
   it.each(['0', '-1', '1.5', 'x', '01', '1e1', '9999999999', '1, 2'])(
     'rejects the Last-Event-ID %j',
     async (lastEventId) => {
-      const { id } = await caller.send('count 1');
+      const { id } = await server.caller.send('count 1');
       const error = await streamError('SubscribeToTask', { id }, { 'Last-Event-ID': lastEventId });
       expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('Last-Event-ID') });
     },
   );
 
   it('rejects a Last-Event-ID beyond the version of an active task', async () => {
-    const { id } = await caller.send('ask');
+    const { id } = await server.caller.send('ask');
     const error = await streamError('SubscribeToTask', { id }, { 'Last-Event-ID': '100' });
     expect(error).toMatchObject({ code: -32602 });
   });
 
   it('sends the task as of Last-Event-ID, and no event twice', async () => {
-    const { id } = await caller.start('count 40 every 10');
+    const { id } = await server.caller.start('count 40 every 10');
     const watching = await subscribe(id);
     const before = await watching.until((frame) => countOf(frame) === 10);
     watching.close();
@@ -226,11 +214,11 @@ describe('A stream of A2A 0.3', () => {
 
 describe('An open stream', () => {
   it.each([
-    ['is revoked', null, (token: string) => database.revokeKey(token)],
+    ['is revoked', null, (token: string) => server.database.revokeKey(token)],
     ['expires', 2_000, () => undefined],
   ])('ends when its credential %s', async (_how, lifetimeMs, withdraw) => {
     const expiresAt = lifetimeMs === null ? {} : { expiresAt: new Date(Date.now() + lifetimeMs) };
-    const token = await database.createKey({ subject: randomUUID(), ...expiresAt });
+    const token = await server.database.createKey({ subject: randomUUID(), ...expiresAt });
     const carol = new V1Caller(server.url, token);
     const { id } = await carol.start('count 3000 every 10');
     const watching = await TaskStream.open(server.url, token, 'SubscribeToTask', { id });
@@ -243,7 +231,7 @@ describe('An open stream', () => {
 
   // [A2A-STREAM-4]
   it('continues when the stream of another client is closed', async () => {
-    const { id } = await caller.start('count 30 every 10');
+    const { id } = await server.caller.start('count 30 every 10');
     const [first, second] = await Promise.all([subscribe(id), subscribe(id)]);
     await first.next();
     first.close();

@@ -115,7 +115,7 @@ export class V1Caller {
   }
 }
 
-interface SendOptions {
+export interface SendOptions {
   readonly message?: JsonObject;
   readonly configuration?: JsonObject;
 }
