@@ -100,9 +100,9 @@ describe.each(['demo', 'plain'] as const)('The path /agents/%s', (agent) => {
 describe('A server with several agents', () => {
   it('returns 404 for an unknown agent or path on every surface, with and without a credential', async () => {
     for (const path of [
-      'nobody/.well-known/agent-card.json',
-      'nobody/a2a/agent',
-      'nobody/a2a/v1/tasks',
+      'unknown/.well-known/agent-card.json',
+      'unknown/a2a/agent',
+      'unknown/a2a/v1/tasks',
       'demo/api/tasks',
       'demo/health',
       'demo',
@@ -110,9 +110,9 @@ describe('A server with several agents', () => {
     ]) {
       expect([path, (await http('GET', `${server.url}/agents/${path}`, TOKEN)).status]).toEqual([path, 404]);
     }
-    expect((await http('GET', `${urlOf('nobody')}/.well-known/agent-card.json`, null)).status).toBe(404);
+    expect((await http('GET', `${urlOf('unknown')}/.well-known/agent-card.json`, null)).status).toBe(404);
     expect(
-      (await call(urlOf('nobody'), TOKEN, '1.0', 'SendMessage', sendParams('hi')).catch(() => ({ status: 404 })))
+      (await call(urlOf('unknown'), TOKEN, '1.0', 'SendMessage', sendParams('hi')).catch(() => ({ status: 404 })))
         .status,
     ).toBe(404);
     expect((await http('POST', `${urlOf('demo')}/a2a`, null, { body: '{}' })).status).toBe(401);

@@ -19,7 +19,7 @@ export class NativeApi {
     return (await this.request(path)).body[name] as unknown as T[];
   }
 
-  /** Returns the list `name`, which it reads in pages of at most `limit` items. */
+  /** Reads the list `name` in pages of at most `limit` items, and returns all items. */
   async listInPages<T extends { version: number }>(path: string, name: string, limit: number): Promise<T[]> {
     const all: T[] = [];
     for (let after: number | null = 0; after !== null;) {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * Reports the numbers from 1 as statuses. The text of the message sets how many (`count 5`), the pause after each in
  * milliseconds (`every 20`) and the length to which each is padded (`size 1000`). With `ask` the agent then requires input,
- * and the answer is a new such text; otherwise it completes with an artifact. With `reply` it only returns a message.
+ * and counts again for the next message; otherwise it completes with an artifact. With `reply` it only returns a message.
  */
 export default {
   name: 'counter',
