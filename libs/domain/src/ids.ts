@@ -33,6 +33,17 @@ export const eventIdOf = (tenantId: string, taskId: string, commandId: string, o
 
 export const newId = (): string => randomUUID();
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Returns whether a text is a UUID in canonical form: lower case, with hyphens. Every id that Acta makes has this form, so no
+ * other text is the id of a task, a key or an event.
+ */
+export const isUuid = (text: string): boolean => UUID.test(text);
+
+/** The lowest UUID, which is the id of nothing: the position before all ids. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
 /** Returns whether a value is an id that a client can send: printable, and at most `BOUNDS.idLength` characters. */
 export const isPrintableId = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= BOUNDS.idLength && /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(value);

@@ -21,7 +21,7 @@ export {
   invalidParameters,
   taskNotFound,
 } from './errors.js';
-export { contextIdOf, derivedId, eventIdOf, newId, taskIdOf } from './ids.js';
+export { contextIdOf, derivedId, eventIdOf, isUuid, newId, NIL_UUID, taskIdOf } from './ids.js';
 export { type Actor, canSee, type Principal, SYSTEM_ACTOR } from './principal.js';
 export type { Claim, Fence, PushTarget, RunOutput, TaskCommand } from './task/task.commands.js';
 export { decide } from './task/task.decide.js';
