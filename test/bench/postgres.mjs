@@ -16,7 +16,7 @@ export async function openPostgres() {
   if (url !== undefined) return openCluster(url, async () => undefined);
   const directory = await mkdtemp(join(tmpdir(), 'acta-bench-'));
   const postgres = await openEmbeddedPostgres(directory);
-  return openCluster(postgres.url, async () => {
+  return openCluster(postgres.ownerUrl, async () => {
     await postgres.close();
     await rm(directory, { recursive: true, force: true });
   });

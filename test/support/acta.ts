@@ -16,7 +16,7 @@ import {
   TaskReader,
   TaskWriter,
 } from '@app/tasks';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Agent } from '../../libs/execution/src/agents/agent.contract.js';
 import type { ExecutionFailure } from '../../libs/execution/src/execution-failure.js';
 import { LeaseReaper } from '../../libs/execution/src/queue/lease-reaper.js';
@@ -219,6 +219,7 @@ export class Acta {
     return new Acta(await createTestDatabase());
   }
 
+  /** The URL of the application role. */
   get url(): string {
     return this.database.url;
   }
@@ -229,15 +230,9 @@ export class Acta {
     return replica.open();
   }
 
-  /** Runs SQL as a superuser, without Acta. */
-  async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    const client = new pg.Client(this.url);
-    await client.connect();
-    try {
-      return (await client.query<Row>(text, values)).rows;
-    } finally {
-      await client.end();
-    }
+  /** Runs SQL as the owner of the schema, without Acta. */
+  sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.database.asOwner<Row>(text, values);
   }
 
   /** Moves the end of a task's lease into the past. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Removes the databases of this run, and those of earlier runs that were interrupted. */
+/** Removes the databases and the role of this run, and the servers of earlier runs that were interrupted. */
 export default async function globalTeardown(): Promise<void> {
   const url = process.env['TEST_DATABASE_URL'];
   if (url !== undefined) await dropDatabases(url, process.env['ACTA_TEST_RUN'] ?? '');
@@ -23,6 +23,7 @@ async function dropDatabases(url: string, run: string): Promise<void> {
   );
   for (const { name } of rows)
     await client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(name)} WITH (FORCE)`);
+  await client.query(`DROP ROLE IF EXISTS ${client.escapeIdentifier(`acta_test_${run}_app`)}`);
   await client.end();
 }
 

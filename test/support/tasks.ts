@@ -1,7 +1,10 @@
-import type { Message, Principal, TaskCommand, TaskEvent } from '@app/domain';
+import { derivedId, type Message, type Principal, type TaskCommand, type TaskEvent } from '@app/domain';
 
 type CommandOf<T extends TaskCommand['type']> = Extract<TaskCommand, { type: T }>;
 type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
+
+/** Returns the id of a task that a test calls by a label, such as `t1`. Task ids are UUIDs. */
+export const aTaskId = (label: string): string => derivedId('task of a test', label);
 
 export const aMessage = (text: string, messageId = `message of ${text}`): Message => ({
   messageId,

@@ -2,7 +2,15 @@ import { constants } from 'node:fs';
 import { access, lstat, mkdtemp, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Config, readConfig } from '@app/config';
-import { type DatabaseConnection, type Database, connectToDatabase, pendingMigrations } from '@app/storage';
+import {
+  connectToDatabase,
+  type Database,
+  type DatabaseConnection,
+  differenceFromSnapshot,
+  inspectSchema,
+  readSchemaDefinition,
+  type SchemaInspection,
+} from '@app/storage';
 
 /** The result of one check. `detail` states what was found, or what is wrong and how to correct it. */
 export interface Finding {
@@ -38,9 +46,13 @@ export async function diagnose(): Promise<Finding[]> {
   try {
     const { database } = connection;
     await run('database version', () => checkVersion(database));
-    const isCurrent = (await run('schema', () => checkSchema(database))) === true;
-    if (isCurrent) await run('secret', () => checkSecret(connection));
-    await run('write access', () => checkWriteAccess(database, isCurrent));
+    const inspection = await inspectSchema(database.pool, await readSchemaDefinition());
+    await run('database role', () => checkRole(inspection));
+    const isUsable = await run('schema', () => checkSchema(inspection));
+    if (isUsable === null) return findings;
+    await run('tables', () => checkTables(database, inspection));
+    await run('secret', () => checkSecret(connection));
+    await run('write access', () => checkWriteAccess(database));
   } finally {
     await connection.close();
   }
@@ -104,8 +116,14 @@ async function checkWritable(folder: string): Promise<void> {
   });
 }
 
-async function connect({ databaseUrl, dataDir, secretKey }: Config): Promise<[DatabaseConnection, string]> {
-  const connection = await connectToDatabase({ databaseUrl, dataDir, secretKey, maxConnections: 2 });
+async function connect({
+  databaseUrl,
+  ownerDatabaseUrl,
+  dataDir,
+  secretKey,
+}: Config): Promise<[DatabaseConnection, string]> {
+  const options = { databaseUrl, ownerDatabaseUrl, dataDir, secretKey };
+  const connection = await connectToDatabase({ ...options, maxConnections: 2 });
   return [connection, 'accepts connections'];
 }
 
@@ -115,12 +133,41 @@ async function checkVersion({ pool }: Database): Promise<[null, string]> {
   return [null, `Postgres ${rows[0]!.name}`];
 }
 
-async function checkSchema(database: Database): Promise<[true, string]> {
-  const pending = await pendingMigrations(database);
-  if (pending.length > 0) {
-    throw new Error(`not applied: ${pending.join(', ')}; run \`acta migrate\`, or start a server`);
+/** Returns which role the servers use, whether it owns the schema, and what is wrong with its rights. */
+export function checkRole({ role }: Pick<SchemaInspection, 'role'>): [null, string] {
+  const { name, schema, isOwner, isSuperuser, missingRights, excessRights, canEveryoneCreate } = role;
+  const problems = [
+    ...(missingRights.length > 0 ? [`lacks ${missingRights.join(', ')}`] : []),
+    ...(excessRights.length > 0 ? [`has more rights than it needs: ${excessRights.join(', ')}`] : []),
+  ];
+  if (problems.length > 0) {
+    throw new Error(
+      `${name} ${problems.join('; it ')}: run \`acta migrate --grant ${name}\` as the role that owns the schema (ACTA_OWNER_DATABASE_URL)`,
+    );
   }
+  if (canEveryoneCreate) {
+    throw new Error(
+      `every role can create objects in the schema ${schema}: run \`revoke create on schema ${schema} from public\``,
+    );
+  }
+  if (isOwner === null) return [null, `${name}; there are no tables of Acta that it could use`];
+  if (!isOwner) return [null, `${name}, which owns nothing and cannot change events`];
+  const kind = isSuperuser ? 'a superuser' : 'the owner of the schema';
+  return [null, `${name}, ${kind}, which can change events; \`acta migrate --grant ROLE\` sets up a role that cannot`];
+}
+
+function checkSchema({ state, problem }: SchemaInspection): [true, string] {
+  if (problem !== null) throw new Error(problem);
+  if (state?.kind === 'newer') return [true, `number ${state.number}, which a newer version of Acta has applied`];
   return [true, 'up to date'];
+}
+
+/** Compares the catalog, because somebody could have changed a table or disabled a trigger. */
+async function checkTables(database: Database, { state }: SchemaInspection): Promise<[null, string]> {
+  if (state?.kind !== 'current') return [null, 'not compared, because this version of Acta does not know them'];
+  const difference = await differenceFromSnapshot(database.pool, await readSchemaDefinition());
+  if (difference !== null) throw new Error(`differ from migrations/schema.sql: ${difference}`);
+  return [null, 'as in migrations/schema.sql'];
 }
 
 async function checkSecret({ database, secret }: DatabaseConnection): Promise<[null, string]> {
@@ -133,15 +180,13 @@ async function checkSecret({ database, secret }: DatabaseConnection): Promise<[n
   throw new Error('the database was created with a different secret: set ACTA_SECRET_KEY to the original one');
 }
 
-/** Writes a row, or a table if the schema is not current, and rolls it back. */
-async function checkWriteAccess(database: Database, isCurrent: boolean): Promise<[null, string]> {
+/** Writes a row and rolls it back. */
+async function checkWriteAccess(database: Database): Promise<[null, string]> {
   await database.transaction(async (executor) => {
     await executor.query('savepoint before_test');
-    if (isCurrent) {
-      await executor.query(
-        `insert into context (tenant_id, owner, context_id, ring) values ('acta-doctor', 'acta-doctor', gen_random_uuid()::text, '-')`,
-      );
-    } else await executor.query('create table acta_doctor ()');
+    await executor.query(
+      `insert into context (tenant_id, owner, context_id, ring) values ('acta-doctor', 'acta-doctor', gen_random_uuid()::text, '-')`,
+    );
     await executor.query('rollback to savepoint before_test');
   });
   return [null, 'rows can be written'];

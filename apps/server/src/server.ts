@@ -33,9 +33,9 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const logger = new JsonLogger(config.logLevel);
   Logger.overrideLogger(logger);
   const agents = await Agents.load(config.agents, config);
-  const { databaseUrl, dataDir, secretKey } = config;
+  const { databaseUrl, ownerDatabaseUrl, dataDir, secretKey } = config;
   const onError = (error: Error) => logger.warn({ message: 'database error', error }, 'storage');
-  const storage = await openStorage({ databaseUrl, dataDir, secretKey, onError });
+  const storage = await openStorage({ databaseUrl, ownerDatabaseUrl, dataDir, secretKey, onError });
   try {
     const directory = new DataDirectory(dataDir);
     const token = config.token ?? (await directory.token());

@@ -31,9 +31,9 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
     );
   }
   const agents = await Agents.load(config.agents, config);
-  const { databaseUrl, dataDir, secretKey } = config;
+  const { databaseUrl, ownerDatabaseUrl, dataDir, secretKey } = config;
   const onError = (error: Error) => logger.warn({ message: 'database error', error }, 'storage');
-  const storage = await openStorage({ databaseUrl, dataDir, secretKey, onError });
+  const storage = await openStorage({ databaseUrl, ownerDatabaseUrl, dataDir, secretKey, onError });
   try {
     const module = WorkerModule.with({ config, storage, agents });
     const app = await NestFactory.createApplicationContext(module, { logger, abortOnError: false });

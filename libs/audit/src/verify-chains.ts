@@ -1,3 +1,4 @@
+import { NIL_UUID } from '@app/domain';
 import { EVENT_COLUMNS } from '@app/event-log';
 import type { Database, NamedStatement, StoredEvent } from '@app/storage';
 import { type ChainBreak, ChainVerifier } from './chain-verifier.js';
@@ -49,7 +50,7 @@ const READ_CHAINS: NamedStatement = {
       from (
         select tenant_id, task_id, version, content from event
         where (tenant_id, task_id, version) > ($1, $2, $3)
-          and ($4::text is null or tenant_id = $4) and ($5::text is null or task_id = $5)
+          and ($4::text is null or tenant_id = $4) and ($5::uuid is null or task_id = $5)
         order by tenant_id, task_id, version limit $6
       ) page
       window by_key as (order by tenant_id, task_id, version)
@@ -69,7 +70,7 @@ const READ_MISSING_STREAMS: NamedStatement = {
       union select tenant_id, task_id from message_receipt union select tenant_id, task_id from run_queue
       union select tenant_id, task_id from message union select tenant_id, task_id from artifact_chunk
     ) known
-    where ($1::text is null or known.tenant_id = $1) and ($2::text is null or known.task_id = $2)
+    where ($1::text is null or known.tenant_id = $1) and ($2::uuid is null or known.task_id = $2)
       and not exists (select from event e where e.tenant_id = known.tenant_id and e.task_id = known.task_id)
     order by known.tenant_id, known.task_id`,
 };
@@ -81,7 +82,7 @@ const READ_MISSING_STREAMS: NamedStatement = {
 export async function* verifyChains(database: Database, scope: StreamScope = {}): AsyncGenerator<VerifiedPage> {
   const { tenantId = null, taskId = null } = scope;
   let stream: StreamVerifier | null = null;
-  let last: [tenantId: string, taskId: string, version: number] = [tenantId ?? '', '', 0];
+  let last: [tenantId: string, taskId: string, version: number] = [tenantId ?? '', NIL_UUID, 0];
   for (;;) {
     const rows = await database.run<VerifiedRow>(READ_CHAINS, [
       ...last,
@@ -124,7 +125,7 @@ export async function countEvents(database: Database, { tenantId, taskId }: Stre
     {
       name: 'count_events',
       text: `select count(*) as count from event
-        where ($1::text is null or tenant_id = $1) and ($2::text is null or task_id = $2)`,
+        where ($1::text is null or tenant_id = $1) and ($2::uuid is null or task_id = $2)`,
     },
     [tenantId ?? null, taskId ?? null],
   );

@@ -25,6 +25,8 @@ export interface Config {
   readonly port: number;
   /** Null: the embedded Postgres in `dataDir`. */
   readonly databaseUrl: string | null;
+  /** The role that owns the schema. Null: unknown, or the role of `databaseUrl`. */
+  readonly ownerDatabaseUrl: string | null;
   /** Absolute path. */
   readonly dataDir: string;
   /** Null: the generated secret of the embedded database. */

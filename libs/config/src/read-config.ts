@@ -25,7 +25,8 @@ export function readConfig(env: Environment = process.env): Config {
   const config: Config = {
     host: readHost(read),
     port: read.integer('PORT', 8420, [0, 65_535]),
-    databaseUrl: readDatabaseUrl(read),
+    databaseUrl: readDatabaseUrl(read, 'DATABASE_URL'),
+    ownerDatabaseUrl: readDatabaseUrl(read, 'ACTA_OWNER_DATABASE_URL'),
     dataDir: resolve(read.text('ACTA_DATA_DIR', '.acta')),
     secretKey: readSecretKey(read),
     token: readToken(read),

@@ -31,13 +31,12 @@ export function readPublicUrl(read: EnvironmentReader): string | null {
   return url.href.replace(/\/+$/, '');
 }
 
-export function readDatabaseUrl(read: EnvironmentReader): string | null {
-  const url = read.url(
-    'DATABASE_URL',
-    ['postgres:', 'postgresql:'],
-    'use postgresql://user:password@host:port/database',
-  );
-  return url === null ? null : read.optional('DATABASE_URL');
+export function readDatabaseUrl(
+  read: EnvironmentReader,
+  name: 'DATABASE_URL' | 'ACTA_OWNER_DATABASE_URL',
+): string | null {
+  const url = read.url(name, ['postgres:', 'postgresql:'], 'use postgresql://user:password@host:port/database');
+  return url === null ? null : read.optional(name);
 }
 
 export function readAgents(read: EnvironmentReader): readonly string[] {

@@ -2,7 +2,10 @@ import pg from 'pg';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import { hasErrorCode } from './error-code.js';
 
+/** The role that owns the cluster, the database and the schema. */
 export const SUPERUSER = 'acta';
+/** The role of servers, workers and the command line. It owns nothing. */
+export const APPLICATION_ROLE = 'acta_app';
 /** Limit for the last two queries of a session, to which a server that shuts down does not respond. */
 const DISCONNECT_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -55,11 +58,16 @@ export class ClusterSession {
     }
   }
 
-  /** Creates the database unless it exists. */
-  async createDatabase(name: string): Promise<void> {
+  /** Creates the database and the application role unless they exist. The role has the password of the superuser, if any. */
+  async createDatabase(name: string, password?: string): Promise<void> {
     const { client } = this;
     await client.query('SELECT pg_advisory_lock($1, $2)', [LOCK_NAMESPACE, CREATE_DATABASE_LOCK]);
     try {
+      const role = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [APPLICATION_ROLE]);
+      if (role.rowCount === 0) {
+        const credential = password === undefined ? '' : ` PASSWORD ${client.escapeLiteral(password)}`;
+        await client.query(`CREATE ROLE ${APPLICATION_ROLE} LOGIN${credential}`);
+      }
       const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
       if (rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
     } finally {

@@ -38,7 +38,7 @@ describe('The embedded Postgres', () => {
   it('keeps its data across a restart, durable and private to its owner, and truncates a long log', async () => {
     const first = await openEmbeddedPostgres(dataDir);
     expect(first.started).toBe(true);
-    await queryValue(first.url, 'CREATE TABLE note AS SELECT 42 AS value');
+    await queryValue(first.ownerUrl, 'CREATE TABLE note AS SELECT 42 AS value');
     await first.close();
     expect(await isRunning()).toBe(false);
     const log = join(dataDir, 'postgres.log');
@@ -46,9 +46,9 @@ describe('The embedded Postgres', () => {
     const second = await openEmbeddedPostgres(dataDir);
     expect((await stat(log)).size).toBeLessThan(10_000);
     expect(second.started).toBe(true);
-    expect(await queryValue(second.url, 'SELECT value FROM note')).toBe(42);
-    expect(await queryValue(second.url, `SELECT current_setting('fsync') AS value`)).toBe('on');
-    expect(await queryValue(second.url, `SELECT current_setting('listen_addresses') AS value`)).toBe('');
+    expect(await queryValue(second.ownerUrl, 'SELECT value FROM note')).toBe(42);
+    expect(await queryValue(second.ownerUrl, `SELECT current_setting('fsync') AS value`)).toBe('on');
+    expect(await queryValue(second.ownerUrl, `SELECT current_setting('listen_addresses') AS value`)).toBe('');
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
     await second.close();
   });
@@ -58,7 +58,7 @@ describe('The embedded Postgres', () => {
     const second = await openEmbeddedPostgres(dataDir, { settings });
     expect([first.started, second.started]).toEqual([true, false]);
     await first.close();
-    expect(await queryValue(second.url, 'SELECT 1 AS value')).toBe(1);
+    expect(await queryValue(second.ownerUrl, 'SELECT 1 AS value')).toBe(1);
     await Promise.all([second.close(), second.close()]);
     expect(await isRunning()).toBe(false);
   });
@@ -67,13 +67,13 @@ describe('The embedded Postgres', () => {
     const fresh = join(folder, 'fresh');
     const all = await Promise.all([1, 2, 3].map(() => openEmbeddedPostgres(fresh, { settings })));
     expect(all.filter(({ started }) => started)).toHaveLength(1);
-    const pids = all.map(({ url }) => queryValue(url, `SELECT pg_postmaster_start_time()::text AS value`));
+    const pids = all.map(({ ownerUrl }) => queryValue(ownerUrl, `SELECT pg_postmaster_start_time()::text AS value`));
     expect(new Set(await Promise.all(pids)).size).toBe(1);
     await Promise.all(all.slice(1).map((one) => one.close()));
     let current = all[0]!;
     for (let round = 0; round < 5; round++) {
       const [next] = await Promise.all([openEmbeddedPostgres(fresh, { settings }), current.close()]);
-      expect(await queryValue(next.url, 'SELECT 1 AS value')).toBe(1);
+      expect(await queryValue(next.ownerUrl, 'SELECT 1 AS value')).toBe(1);
       current = next;
     }
     await current.close();
@@ -112,14 +112,14 @@ describe('The embedded Postgres', () => {
     while ((await failures()) < 3) await new Promise((resolve) => setTimeout(resolve, 50));
     expect(errors).toEqual([expect.stringContaining('The embedded Postgres did not start')]);
     await writeFile(config, original);
-    while ((await queryValue(opened.url, 'SELECT 1 AS value').catch(() => 0)) !== 1);
+    while ((await queryValue(opened.ownerUrl, 'SELECT 1 AS value').catch(() => 0)) !== 1);
     await opened.close();
     expect(await isRunning()).toBe(false);
   });
 
   it('continues after one of its processes is killed, and still counts its users', async () => {
     const first = await openEmbeddedPostgres(dataDir, { settings });
-    const client = new pg.Client(first.url);
+    const client = new pg.Client(first.ownerUrl);
     client.on('error', () => undefined);
     await client.connect();
     const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -127,9 +127,9 @@ describe('The embedded Postgres', () => {
     const second = await openEmbeddedPostgres(dataDir, { settings });
     const users = `SELECT count(*)::int AS value FROM pg_stat_activity WHERE application_name = 'acta cluster session'`;
     // The server rejects connections during its recovery.
-    while ((await queryValue(second.url, users).catch(() => 0)) !== 2);
+    while ((await queryValue(second.ownerUrl, users).catch(() => 0)) !== 2);
     await second.close();
-    expect(await queryValue(first.url, 'SELECT 1 AS value')).toBe(1);
+    expect(await queryValue(first.ownerUrl, 'SELECT 1 AS value')).toBe(1);
     await first.close();
     expect(await isRunning()).toBe(false);
   });
@@ -139,7 +139,7 @@ describe('The embedded Postgres', () => {
     await rename(dataDir, special);
     const first = await openEmbeddedPostgres(special, { settings });
     expect(first.connection.host).toBe(join(special, 'postgres'));
-    await queryValue(first.url, 'CREATE TABLE moved AS SELECT 42 AS value');
+    await queryValue(first.ownerUrl, 'CREATE TABLE moved AS SELECT 42 AS value');
     await first.close();
     const deep = join(folder, ...Array.from({ length: 8 }, () => 'x'.repeat(60)), '.acta');
     await mkdir(dirname(deep), { recursive: true });
@@ -147,7 +147,7 @@ describe('The embedded Postgres', () => {
     const second = await openEmbeddedPostgres(deep, { settings });
     const adopted = await openEmbeddedPostgres(deep, { settings });
     expect(adopted.connection).toEqual(second.connection);
-    expect(await queryValue(adopted.url, 'SELECT value FROM moved')).toBe(42);
+    expect(await queryValue(adopted.ownerUrl, 'SELECT value FROM moved')).toBe(42);
     await Promise.all([second.close(), adopted.close()]);
     const third = await openEmbeddedPostgres(deep, { settings });
     expect(third.connection.host).toBe(second.connection.host);

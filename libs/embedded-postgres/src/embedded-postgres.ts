@@ -2,7 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Binaries, findBinaries } from './binaries.js';
 import { ensureCluster } from './cluster.js';
 import { type ClusterLocation, locateCluster } from './cluster-location.js';
-import { ClusterSession, isServerUnavailable, type PostmasterAddress, SUPERUSER } from './cluster-session.js';
+import {
+  APPLICATION_ROLE,
+  ClusterSession,
+  isServerUnavailable,
+  type PostmasterAddress,
+  SUPERUSER,
+} from './cluster-session.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
 import {
   isRunning,
@@ -19,8 +25,9 @@ const START_TIMEOUT_MS = 60_000;
 /** Delay between two attempts to restart a server or to reconnect to it; it doubles up to the maximum. */
 const RESTART_DELAY_MS = 250;
 const MAX_RESTART_DELAY_MS = 10_000;
-// Postgres reports this when another postmaster has opened the cluster first.
-const LOST_RACE = /lock file "postmaster.pid" (already exists|is empty)/;
+// Another postmaster has opened the cluster first, or processes of a killed one have not ended yet.
+const TRY_AGAIN =
+  /lock file "postmaster.pid" (?:already exists|is empty)|pre-existing shared memory block .* still in use/;
 
 export interface EmbeddedPostgresOptions {
   /** Postgres settings for a start; a running server keeps its own. */
@@ -31,11 +38,23 @@ export interface EmbeddedPostgresOptions {
   onError?: (error: Error) => void;
 }
 
+/** A configuration of a `pg.Pool`. */
+export interface EmbeddedConnection {
+  host: string;
+  port: number;
+  user: string;
+  database: string;
+  password?: string;
+  ssl: false;
+}
+
 export interface EmbeddedPostgres {
-  /** Usable as the configuration of a `pg.Pool`. */
-  connection: { host: string; port: number; user: string; database: string; password?: string; ssl: false };
-  /** The same connection as a connection string, for pg and for libpq. */
-  url: string;
+  /** The connection of the application role, which owns nothing. */
+  connection: EmbeddedConnection;
+  /** The connection of the superuser, which owns the database and its schema. */
+  ownerConnection: EmbeddedConnection;
+  /** The connection of the superuser as a connection string, for pg and for libpq. */
+  ownerUrl: string;
   /** False when the server ran already, for another process or after a process that was killed. */
   started: boolean;
   /** Stops Postgres, unless another process uses it. */
@@ -46,7 +65,7 @@ export interface EmbeddedPostgres {
 
 /**
  * Opens the Postgres of a data directory: connects to the running server, or starts one. The first start creates the
- * cluster and its database `acta`.
+ * cluster, its database `acta`, and the application role.
  *
  * @throws EmbeddedPostgresError with one sentence for the person who started Acta
  */
@@ -71,8 +90,9 @@ export async function openEmbeddedPostgres(
   let closing: Promise<void> | undefined;
   const close = (stopServer: () => Promise<void>) => (closing ??= closeSession(stopServer));
   return {
-    connection: { ...address, user: SUPERUSER, database: DATABASE, ssl: false },
-    url: connectionUrl(address),
+    connection: { ...address, user: APPLICATION_ROLE, database: DATABASE, ssl: false },
+    ownerConnection: { ...address, user: SUPERUSER, database: DATABASE, ssl: false },
+    ownerUrl: connectionUrl(address),
     started,
     close: () => close(stop),
     detach: () => close(async () => undefined),
@@ -90,7 +110,7 @@ async function openWithDatabase(open: () => Promise<OpenedServer>, stop: () => P
   for (;;) {
     const opened = await open();
     try {
-      await opened.session.createDatabase(DATABASE);
+      await opened.session.createDatabase(DATABASE, opened.address.password);
       return opened;
     } catch (error) {
       await opened.session.close(stop);
@@ -155,7 +175,7 @@ async function connectOrStart(
     if (!launched && !isOpen()) throw new EmbeddedPostgresError('The embedded Postgres is being closed.');
     if (!postmaster || !(await isRunning(postmaster))) {
       const failure = await launched?.failure();
-      if (failure !== undefined && !LOST_RACE.test(failure)) {
+      if (failure !== undefined && !TRY_AGAIN.test(failure)) {
         throw new EmbeddedPostgresError(
           `The embedded Postgres did not start: ${failure}; correct that, and see ${location.logFile} for details.`,
         );

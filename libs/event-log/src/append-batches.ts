@@ -1,11 +1,5 @@
 import { type Database, isRolledBack, type NamedStatement } from '@app/storage';
-
-/** The result of `append_events`. */
-export interface AppendedRow {
-  readonly outcome: 'appended' | 'fenced' | 'received';
-  readonly receipt_task: string | null;
-  readonly receipt_fingerprint: Buffer | null;
-}
+import { type AppendedRow, appendStatement } from './append.statement.js';
 
 interface PendingAppend {
   readonly stream: string;
@@ -17,15 +11,12 @@ interface PendingAppend {
 /** Enough to keep the database busy while the next batch collects appends. */
 const MAX_BATCHES_IN_FLIGHT = 3;
 const MAX_BATCH_SIZE = 12;
-const COLUMNS =
-  '?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ' +
-  '?::uuid[], ?::text[], ?::text[], ?::bytea[], ?, ?::bytea[], ?, ?, ?, ?::jsonb, ?, ?::jsonb';
 
 /**
  * The statements for 1, 2, … appends. Each size has a prepared statement, so that it is planned once per connection.
  */
 const STATEMENTS: readonly NamedStatement[] = Array.from({ length: MAX_BATCH_SIZE }, (_, index) =>
-  statementFor(index + 1),
+  appendStatement(index + 1),
 );
 
 /** The statement of a single append. */
@@ -46,7 +37,7 @@ export class AppendBatches {
 
   constructor(private readonly database: Database) {}
 
-  /** Appends to one stream. The values are the arguments of `append_events`. */
+  /** Appends to one stream. The values are those of `appendValues`. */
   append(stream: string, values: readonly unknown[]): Promise<AppendedRow> {
     return new Promise((resolve, reject) => {
       this.pending.push({ stream, values, resolve, reject });
@@ -98,17 +89,4 @@ export class AppendBatches {
       (error: unknown) => append.reject(error),
     );
   }
-}
-
-function statementFor(appends: number): NamedStatement {
-  let parameter = 0;
-  const branches = Array.from({ length: appends }, (_, index) => {
-    const columns = COLUMNS.replaceAll('?', () => `$${(parameter += 1)}`);
-    return `select ${index} as nth, a.* from append_events(${columns}) a`;
-  });
-  const [one] = branches;
-  return {
-    name: `append_events_${appends}`,
-    text: appends === 1 ? one! : `select * from (${branches.join(' union all ')}) appends order by nth`,
-  };
 }

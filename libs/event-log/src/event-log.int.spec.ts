@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decide, evolveAll, type TaskCommand } from '@app/domain';
 import type { StreamHead } from '@app/storage';
 import { Acta, type Replica } from '../../../test/support/acta.js';
-import { aMessage, SUBMIT } from '../../../test/support/tasks.js';
+import { aMessage, aTaskId, SUBMIT } from '../../../test/support/tasks.js';
 import type { Append } from './append.js';
 import { LOAD_HEAD } from './event-log.statements.js';
 
@@ -19,13 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => acta?.close());
 
-/** Returns the append of a command's events, without rows of the read models. */
-function anAppend(
-  taskId: string,
-  head: StreamHead | null,
-  command: TaskCommand,
-  changes: Partial<Append> = {},
-): Append {
+/** Returns the append of a command's events to the task with a label, without rows of the read models. */
+function anAppend(task: string, head: StreamHead | null, command: TaskCommand, changes: Partial<Append> = {}): Append {
+  const taskId = aTaskId(task);
   const events = decide(head?.state ?? null, taskId, command, TIME);
   return {
     tenantId: TENANT,
@@ -43,8 +39,8 @@ function anAppend(
   };
 }
 
-async function headOf(taskId: string): Promise<StreamHead> {
-  return (await first.log.head(TENANT, taskId))!.head;
+async function headOf(task: string): Promise<StreamHead> {
+  return (await first.log.head(TENANT, aTaskId(task)))!.head;
 }
 
 const add = (text: string): TaskCommand => ({ type: 'AddMessage', message: aMessage(text) });
@@ -66,8 +62,10 @@ describe('The planner, on tables without statistics,', () => {
         await empty.replica({ concurrency: 0 })
       ).database.transaction(async (executor) => {
         await executor.query('set local plan_cache_mode = force_generic_plan');
-        await executor.query(`prepare planned (text, text) as ${statement}`);
-        const { rows } = await executor.query<{ 'QUERY PLAN': string }>(`explain execute planned ('acme', 't1')`);
+        await executor.query(`prepare planned (text, uuid) as ${statement}`);
+        const { rows } = await executor.query<{ 'QUERY PLAN': string }>(
+          `explain execute planned ('acme', '${aTaskId('t1')}')`,
+        );
         await executor.query('deallocate planned');
         return rows.map((row) => row['QUERY PLAN']).join('\n');
       });
@@ -82,14 +80,14 @@ describe('EventLog', () => {
   it('returns the appended events decrypted and in the order of their versions', async () => {
     const result = await first.log.append(anAppend('t1', null, SUBMIT));
     expect(result.outcome).toBe('appended');
-    const events = await second.log.read(TENANT, 't1', 0, 10);
+    const events = await second.log.read(TENANT, aTaskId('t1'), 0, 10);
     expect(events.map(({ version, type }) => [version, type])).toEqual([
       [1, 'TaskSubmitted'],
       [2, 'MessageAccepted'],
     ]);
     expect(events[1]!.content?.message).toEqual(SUBMIT.message);
-    expect(await second.log.read(TENANT, 't1', 1, 10)).toEqual(events.slice(1));
-    expect(await second.log.read('other', 't1', 0, 10)).toEqual([]);
+    expect(await second.log.read(TENANT, aTaskId('t1'), 1, 10)).toEqual(events.slice(1));
+    expect(await second.log.read('other', aTaskId('t1'), 0, 10)).toEqual([]);
   });
 
   it('accepts one of several concurrent appends to the same version, also to the first', async () => {
@@ -121,16 +119,24 @@ describe('EventLog', () => {
     await first.log.append(anAppend('t5', head, add('in time')));
     const receipt = { subject: 'alice', messageId: 'too late' };
     expect((await first.log.append(anAppend('t5', head, add('too late'), { receipt }))).outcome).toBe('conflict');
-    expect((await first.log.head(TENANT, 't5', receipt))!.receipt).toBeNull();
+    expect((await first.log.head(TENANT, aTaskId('t5'), receipt))!.receipt).toBeNull();
     expect((await headOf('t5')).state.version).toBe(3);
+  });
+
+  it('returns no head for a text that is not a UUID in canonical form', async () => {
+    await first.log.append(anAppend('t13', null, SUBMIT));
+    const id = aTaskId('t13');
+    const others = ['t13', '', id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`, `${id} `, `urn:uuid:${id}`];
+    for (const other of others) expect(await first.log.head(TENANT, other)).toBeNull();
+    expect(await first.log.head(TENANT, id)).not.toBeNull();
   });
 
   it('returns the first receipt for a message that was received before', async () => {
     const receipt = { subject: 'alice', messageId: 'received' };
     await first.log.append(anAppend('t6', null, SUBMIT, { receipt }));
     const again = await second.log.append(anAppend('t7', null, SUBMIT, { receipt, fingerprint: Buffer.alloc(32, 2) }));
-    expect(again).toEqual({ outcome: 'received', receipt: { taskId: 't6', fingerprint: FINGERPRINT } });
-    expect(await first.log.head(TENANT, 't7')).toBeNull();
+    expect(again).toEqual({ outcome: 'received', receipt: { taskId: aTaskId('t6'), fingerprint: FINGERPRINT } });
+    expect(await first.log.head(TENANT, aTaskId('t7'))).toBeNull();
   });
 
   it('accepts a new task in a context in which a concurrent transaction starts a task', async () => {
@@ -168,10 +174,11 @@ describe('The event table', () => {
   it('contains content that can be decrypted only with the key of its task and the id of its event', async () => {
     const [one, other] = await acta.sql<{ content: Buffer; event_id: string; wrapped_key: Buffer }>(
       `select e.content, e.event_id, k.wrapped_key from event e join task_key k using (tenant_id, task_id)
-       where e.content is not null and e.task_id in ('t1', 't2') and e.version = 2 order by e.task_id`,
+       where e.content is not null and e.task_id = any($1::uuid[]) and e.version = 2 order by array_position($1::uuid[], e.task_id)`,
+      [[aTaskId('t1'), aTaskId('t2')]],
     );
     const stored = { type: 'MessageAccepted', facts: '{}', version: 2, recorded_at: new Date(TIME) };
-    const key = first.decoder.unwrapKey(TENANT, 't1', one!.wrapped_key)!;
+    const key = first.decoder.unwrapKey(TENANT, aTaskId('t1'), one!.wrapped_key)!;
     const decrypt = (content: Buffer, eventId: string) =>
       first.decoder.decode({ ...stored, content, event_id: eventId }, key).content;
     expect(decrypt(one!.content, one!.event_id)?.message).toEqual(SUBMIT.message);

@@ -1,4 +1,4 @@
-import { EVENT_SCHEMA_VERSION, eventIdOf, evolve, type RecordedEvent, type TaskState } from '@app/domain';
+import { EVENT_SCHEMA_VERSION, eventIdOf, evolve, isUuid, type RecordedEvent, type TaskState } from '@app/domain';
 import {
   ContentCipher,
   type Database,
@@ -13,7 +13,8 @@ import {
   WebhookCipher,
 } from '@app/storage';
 import type { Append, AppendResult, Receipt } from './append.js';
-import { APPEND_ONE, AppendBatches, type AppendedRow } from './append-batches.js';
+import { type AppendedRow, appendValues } from './append.statement.js';
+import { APPEND_ONE, AppendBatches } from './append-batches.js';
 import { COMMAND_OF_EVENT, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
 import { eventHash, GENESIS_HASH } from './hash-chain.js';
 
@@ -40,51 +41,21 @@ export class EventLog {
    * result. Throws only if the database is unavailable or broken.
    */
   async append(append: Append, executor?: Executor): Promise<AppendResult> {
-    const { tenantId, taskId, head, state, actor } = append;
+    const { tenantId, taskId, head, state } = append;
     const expected = head?.state.version ?? 0;
     const key = head === null ? this.cipher.newKey(tenantId, taskId) : head.key;
     const encoded = this.encodeEvents(append, key, expected);
     const hash = encoded.hashes.at(-1)!;
+    const { webhookRows } = append;
+    const values = appendValues({
+      append,
+      expected,
+      wrappedKey: head === null ? key!.wrapped : null,
+      epoch: this.database.epoch,
+      ...encoded,
+      pushes: webhookRows === undefined ? null : JSON.stringify(this.webhooks.encryptRows(webhookRows, key, append)),
+    });
     try {
-      const values = [
-        tenantId,
-        taskId,
-        expected,
-        append.fence?.runId ?? null,
-        append.fence?.leaseGeneration ?? null,
-        append.fence?.dispatcherGeneration ?? null,
-        append.receipt?.subject ?? null,
-        append.receipt?.messageId ?? null,
-        state.contextId,
-        state.owner,
-        state.ring,
-        state.agent,
-        head === null ? key!.wrapped : null,
-        actor.subject,
-        actor.role,
-        append.commandId,
-        append.fingerprint,
-        append.causationId ?? null,
-        append.protocolVersion ?? null,
-        append.traceParent ?? null,
-        append.recordedAt,
-        this.database.epoch,
-        EVENT_SCHEMA_VERSION,
-        encoded.ids,
-        append.events.map((event) => event.type),
-        encoded.facts,
-        encoded.contents,
-        head?.hash ?? GENESIS_HASH,
-        encoded.hashes,
-        state.status,
-        state.statusAt,
-        JSON.stringify(state),
-        JSON.stringify(append.rows),
-        append.leaseMs,
-        append.webhookRows === undefined
-          ? null
-          : JSON.stringify(this.webhooks.encryptRows(append.webhookRows, key, append)),
-      ];
       const row =
         executor === undefined
           ? await this.batches.append(`${tenantId}\n${taskId}`, values)
@@ -114,7 +85,7 @@ export class EventLog {
 
   /**
    * Returns the head of a stream, and the receipt of a caller's message if there is one. Null if the stream does not
-   * exist.
+   * exist. A text that is not a UUID in canonical form is the id of no stream.
    */
   async head(
     tenantId: string,
@@ -122,6 +93,7 @@ export class EventLog {
     message?: { readonly subject: string; readonly messageId: string },
     executor?: Executor,
   ): Promise<{ head: StreamHead; receipt: Receipt | null } | null> {
+    if (!isUuid(taskId)) return null;
     const [row] = await this.database.run<{
       state: TaskState;
       head_hash: Buffer;

@@ -4,15 +4,22 @@ export { ServerSecret, type SigningKey, type SigningPurpose } from './crypto/ser
 export { WebhookCipher, type WebhookRows, type WebhookTarget } from './crypto/webhook-cipher.js';
 export { DataDirectory } from './data-directory.js';
 export { Database, type Executor, type NamedStatement } from './postgres/database.js';
-export { migrate, pendingMigrations } from './postgres/migrate.js';
 export {
+  connectAsOwner,
   connectToDatabase,
   type DatabaseConnection,
   openStorage,
+  type OwnerConnection,
   type Storage,
   type StorageOptions,
 } from './postgres/open-storage.js';
 export type { Schema, StoredEvent } from './postgres/schema.js';
 export { isRolledBack, isUnavailable, SQL_STATE, sqlStateOf } from './postgres/sql-state.js';
+export { differenceFromSnapshot, inspectSchema, type SchemaInspection } from './schema/inspect-schema.js';
+export { migrate, type MigrationResult } from './schema/migrate.js';
+export { printSchema } from './schema/print-schema.js';
+export { readSchemaDefinition } from './schema/schema-definition.js';
+export { type SchemaRole } from './schema/schema-roles.js';
+export { isUsable } from './schema/schema-state.js';
 export { StorageModule } from './storage.module.js';
 export { type TaskChange, TaskWakeups } from './wakeups/task-wakeups.js';

@@ -36,10 +36,11 @@ export const CLAIM_WEBHOOKS: NamedStatement = {
       k.wrapped_key, d.version, d.attempts`,
 };
 
-/** `settle_push` is defined in `migrations/0005-push.ts`. */
+/** Records the outcome of a delivery, and returns the next one. */
 export const SETTLE_DELIVERY: NamedStatement = {
   name: 'settle_delivery',
-  text: `select version, attempts from settle_push($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  text: `select version, attempts from settle_push(p_tenant => $1, p_task => $2, p_config => $3, p_lease => $4, p_version => $5,
+      p_state => $6, p_error => $7, p_wait_ms => $8, p_keep => $9, p_lease_ms => $10)`,
 };
 
 /**
@@ -59,19 +60,19 @@ export const LIST_TASK_DELIVERIES: NamedStatement = {
 export const FIND_DELIVERIES: NamedStatement = {
   name: 'find_deliveries',
   text: `select d.* from push_delivery d
-    where ($1::text is null or d.tenant_id = $1) and ($2::text is null or d.task_id = $2) and d.state = any($3::text[])
+    where ($1::text is null or d.tenant_id = $1) and ($2::uuid is null or d.task_id = $2) and d.state = any($3::text[])
     order by d.created_at desc, d.tenant_id, d.task_id, d.config_id, d.version desc limit $4`,
 };
 
 /**
- * Resets dead deliveries to pending, with no attempts. It locks the webhook's row first, in the lock order of the migration.
+ * Resets dead deliveries to pending, with no attempts. It locks the webhook's row first, in the lock order of migrations/0005-webhooks.sql.
  * $1 tenant or null, $2 task or null, $3 webhook or null.
  */
 export const RETRY_DEAD_DELIVERIES: NamedStatement = {
   name: 'retry_dead_deliveries',
   text: `with locked as materialized (
       select c.tenant_id, c.task_id, c.config_id from push_config c
-      where ($1::text is null or c.tenant_id = $1) and ($2::text is null or c.task_id = $2)
+      where ($1::text is null or c.tenant_id = $1) and ($2::uuid is null or c.task_id = $2)
         and ($3::text is null or c.config_id = $3)
         and exists (select from push_delivery d where d.tenant_id = c.tenant_id and d.task_id = c.task_id
           and d.config_id = c.config_id and d.state = 'dead')

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isUuid } from '@app/domain';
 import {
   type Database,
   EventDecoder,
@@ -150,6 +151,7 @@ export class WebhookOutbox {
     limit: number,
   ): Promise<WebhookDelivery[]> {
     const { tenantId = null, taskId = null, states } = filter;
+    if (taskId !== null && !isUuid(taskId)) return [];
     return (await this.database.run<DeliveryRow>(FIND_DELIVERIES, [tenantId, taskId, states, limit])).map(deliveryOf);
   }
 
@@ -160,6 +162,7 @@ export class WebhookOutbox {
     readonly configId?: string;
   }): Promise<WebhookDelivery[]> {
     const { tenantId = null, taskId = null, configId = null } = filter;
+    if (taskId !== null && !isUuid(taskId)) return [];
     return (await this.database.run<DeliveryRow>(RETRY_DEAD_DELIVERIES, [tenantId, taskId, configId])).map(deliveryOf);
   }
 

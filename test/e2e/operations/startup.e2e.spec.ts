@@ -3,7 +3,6 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import { ActaProcess, createDataDir, type Environment } from '../../support/processes/acta-process.js';
 import { eventually, V1Caller } from '../../support/clients/rpc.js';
 import { environmentFor, startServer, TOKEN } from '../../support/processes/start-server.js';
@@ -46,13 +45,7 @@ describe('The server with an unusable configuration', () => {
 
   it('exits with one sentence for a schema of a newer version of Acta', async () => {
     const newer = await createTestDatabase();
-    const client = new pg.Client(newer.url);
-    await client.connect();
-    const { rows } = await client.query<{ name: string }>(
-      `select tablename as name from pg_tables where tablename like '%migration' and schemaname = 'public'`,
-    );
-    await client.query(`insert into ${rows[0]!.name} (name, timestamp) values ('9999-from-the-future', '2999-01-01')`);
-    await client.end();
+    await newer.asOwner('update schema_version set number = 9999, oldest_compatible = 9998');
     expect(await startupError({ DATABASE_URL: newer.url })).toMatch(/newer/);
     await newer.drop();
   });

@@ -22,7 +22,7 @@ export class PostgresCluster {
 
   static async start(directory: string): Promise<PostgresCluster> {
     const postgres = await openEmbeddedPostgres(directory, { settings: SETTINGS });
-    const client = new pg.Client(postgres.url);
+    const client = new pg.Client(postgres.ownerUrl);
     await client.connect();
     const { rows } = await client.query<{ data_directory: string }>('show data_directory');
     await client.end();
@@ -35,17 +35,18 @@ export class PostgresCluster {
     return join(host, `.s.PGSQL.${port}`);
   }
 
+  /** The application role, which the processes of a storm use. */
   get user(): string {
     return this.opened[0]!.connection.user;
   }
 
-  /** Creates a migrated, empty database and returns its URL, without a proxy. */
+  /** Creates a migrated, empty database and returns the URL of its owner, without a proxy. */
   async createDatabase(name: string): Promise<string> {
     await this.asAdmin((client) => client.query(`create database ${name}`));
-    const url = new URL(this.opened[0]!.url);
+    const url = new URL(this.opened[0]!.ownerUrl);
     url.pathname = `/${name}`;
     const database = new Database(url.href, { maxConnections: 1 });
-    await migrate(database).finally(() => database.close());
+    await migrate(database, { grantTo: this.user }).finally(() => database.close());
     return url.href;
   }
 
@@ -67,7 +68,7 @@ export class PostgresCluster {
   }
 
   private async asAdmin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = new pg.Client(this.opened[0]!.url);
+    const client = new pg.Client(this.opened[0]!.ownerUrl);
     await client.connect();
     return work(client).finally(() => client.end());
   }

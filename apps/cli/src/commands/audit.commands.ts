@@ -1,4 +1,5 @@
 import { countEvents, type StreamBreak, verifyChains } from '@app/audit';
+import { isUuid } from '@app/domain';
 import { Command } from 'commander';
 import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
@@ -39,6 +40,7 @@ export function auditCommand(): Command {
  * verification must not change the database.
  */
 async function verify(options: VerifyOptions): Promise<void> {
+  if (options.task !== undefined && !isUuid(options.task)) throw new Error(`task ${options.task} not found`);
   const scope = {
     ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),
     ...(options.task === undefined ? {} : { taskId: options.task }),

@@ -1,3 +1,4 @@
+import { isUuid } from '@app/domain';
 import type { Storage } from '@app/storage';
 import { CorruptStream, Projections, type RowDifference, type TaskRef } from '@app/tasks';
 import { Command } from 'commander';
@@ -74,6 +75,7 @@ async function checkOrRebuild(operation: 'check' | 'rebuild', options: Projectio
 
 /** Looks for events and for a task row, because a corrupt task can lack either. */
 async function taskExists({ database }: Storage, { tenantId, taskId }: TaskRef): Promise<boolean> {
+  if (!isUuid(taskId)) return false;
   const inTable = (table: 'event' | 'task') =>
     database.kysely
       .selectFrom(table)

@@ -55,7 +55,13 @@ async function printAndVerify(
   tasks: readonly { taskId: string; step: string }[],
   log: (line: string) => void,
 ): Promise<void> {
-  const storage = await openStorage({ databaseUrl: null, dataDir, secretKey: null, maxConnections: 2 });
+  const storage = await openStorage({
+    databaseUrl: null,
+    ownerDatabaseUrl: null,
+    dataDir,
+    secretKey: null,
+    maxConnections: 2,
+  });
   try {
     for (const { taskId, step } of tasks) {
       log('');

@@ -2,9 +2,11 @@ import { userInfo } from 'node:os';
 import { type Config, readConfig } from '@app/config';
 import type { Principal } from '@app/domain';
 import {
+  connectAsOwner,
   type DatabaseConnection,
   connectToDatabase,
   openStorage,
+  type OwnerConnection,
   type Storage,
   type StorageOptions,
 } from '@app/storage';
@@ -20,14 +22,20 @@ export interface Session {
 /** A command uses few connections, to leave them to the servers. It has no query timeout, because the user can press Ctrl-C. */
 const POOL = { maxConnections: 4, queryTimeoutMs: 0 };
 
-/** Runs work on the database that a server in this environment and folder would use, after pending migrations. */
+/** Runs work on the database that a server in this environment and folder would use. */
 export function withStorage<T>(work: (storage: Storage, session: Session) => Promise<T>): Promise<T> {
   return withOpened(openStorage, work);
 }
 
-/** Runs work on the same database without migrations. */
+/** Runs work on the same database, whatever its schema is. */
 export function withConnection<T>(work: (connection: DatabaseConnection, session: Session) => Promise<T>): Promise<T> {
   return withOpened(connectToDatabase, work);
+}
+
+/** Runs work on the same database as the role that owns its schema. Needs no secret. */
+export async function withOwnerConnection<T>(work: (owner: OwnerConnection) => Promise<T>): Promise<T> {
+  const owner = await connectAsOwner(readConfig());
+  return interruptible(() => work(owner)).finally(() => owner.close());
 }
 
 async function withOpened<Opened extends DatabaseConnection, T>(
@@ -35,8 +43,8 @@ async function withOpened<Opened extends DatabaseConnection, T>(
   work: (opened: Opened, session: Session) => Promise<T>,
 ): Promise<T> {
   const config = readConfig();
-  const { databaseUrl, dataDir, secretKey } = config;
-  const opened = await open({ databaseUrl, dataDir, secretKey, ...POOL });
+  const { databaseUrl, ownerDatabaseUrl, dataDir, secretKey } = config;
+  const opened = await open({ databaseUrl, ownerDatabaseUrl, dataDir, secretKey, ...POOL });
   return interruptible((signal) => work(opened, { config, signal })).finally(() => opened.close());
 }
 

@@ -156,7 +156,7 @@ describe('AuditLog', () => {
     'truncate audit_entry',
     "delete from audit_entry where tenant_id = 'nobody'",
   ])('rejects the statement: %s', async (statement) => {
-    await expect(database.pool.query(statement)).rejects.toMatchObject({ code: SQL_STATE.appendOnly });
+    await expect(testDatabase.asOwner(statement)).rejects.toMatchObject({ code: SQL_STATE.appendOnly });
   });
 
   it('has no entry for a change that was rolled back', async () => {

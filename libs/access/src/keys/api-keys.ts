@@ -4,6 +4,7 @@ import {
   type FieldViolation,
   invalidField,
   invalidParameters,
+  isUuid,
   type JsonObject,
   newId,
   type Principal,
@@ -55,7 +56,6 @@ export interface IssuedApiKey {
 }
 
 const TOKEN = /^acta_[\w-]{43}$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * The API keys of all tenants. An admin manages the keys of its own tenant, and an operator manages all keys. For an admin, a key
@@ -155,7 +155,7 @@ export class ApiKeys {
     update: (before: ApiKeyRow, executor: Executor) => Promise<T>,
   ): Promise<T | null> {
     const tenantId = tenantOf(principal);
-    if (!UUID.test(keyId)) return null;
+    if (!isUuid(keyId)) return null;
     const changed = await this.database.transaction(async (executor) => {
       const [before] = await this.database.run<ApiKeyRow>(LOCK_KEY, [tenantId, keyId], executor);
       return before === undefined ? null : { before, result: await update(before, executor) };

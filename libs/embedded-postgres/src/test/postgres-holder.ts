@@ -13,7 +13,7 @@ const PROGRAM = `
 import { openEmbeddedPostgres } from './embedded-postgres.js';
 try {
   const postgres = await openEmbeddedPostgres(process.argv[2], { settings: { fsync: 'off' } });
-  console.log(JSON.stringify({ started: postgres.started, url: postgres.url }));
+  console.log(JSON.stringify({ started: postgres.started, url: postgres.ownerUrl }));
   if (process.argv[3] === 'wait') process.stdin.once('data', () => postgres.close().then(() => process.exit()));
 } catch (error) {
   console.log(JSON.stringify({ error: error.message }));

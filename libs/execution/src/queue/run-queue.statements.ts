@@ -112,7 +112,7 @@ export const OVERDUE_CANCELS: NamedStatement = {
 export const HEADS: NamedStatement = {
   name: 'locked_heads',
   text: `select p.tenant_id, p.task_id, t.state, t.head_hash, k.wrapped_key
-    from unnest($1::text[], $2::text[]) with ordinality as p (tenant_id, task_id, nth)
+    from unnest($1::text[], $2::uuid[]) with ordinality as p (tenant_id, task_id, nth)
     join task t on t.tenant_id = p.tenant_id and t.task_id = p.task_id
     left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id
     order by p.nth`,
@@ -126,9 +126,9 @@ export const HEARTBEAT: NamedStatement = {
   name: 'heartbeat',
   text: `with locked as materialized (
       select q.tenant_id, q.task_id, q.lease_expires_at
-      from unnest($1::text[], $2::text[], $3::text[]) as h (tenant_id, task_id, run_id)
+      from unnest($1::text[], $2::uuid[], $3::text[]) as h (tenant_id, task_id, run_id)
       join run_queue q on q.tenant_id = h.tenant_id and q.task_id = h.task_id and q.run_id = h.run_id
-      order by q.tenant_id collate "C", q.task_id collate "C" for update of q
+      order by q.tenant_id, q.task_id for update of q
     )
     update run_queue q set lease_expires_at = clock_timestamp() + $4 * interval '1 millisecond'
     from locked where q.tenant_id = locked.tenant_id and q.task_id = locked.task_id

@@ -5,12 +5,18 @@ import { isQueryTimeout, SQL_STATE } from './sql-state.js';
 const CONNECT_TIMEOUT_MS = 10_000;
 const MIN_POSTGRES_VERSION = 15;
 
+/** The variable that an error names. */
+export type UrlVariable = 'DATABASE_URL' | 'ACTA_OWNER_DATABASE_URL';
+
 /**
  * Checks with one connection that a pool can use the database. Throws StorageError with the reason, without the
  * password.
  */
-export async function checkDatabaseUrl(connectionString: string): Promise<void> {
-  const client = clientFor(connectionString);
+export async function checkDatabaseUrl(
+  connectionString: string,
+  variable: UrlVariable = 'DATABASE_URL',
+): Promise<void> {
+  const client = clientFor(connectionString, variable);
   client.on('error', () => undefined);
   const database = `the database ${client.database} on ${client.host}:${client.port}`;
   try {
@@ -21,21 +27,21 @@ export async function checkDatabaseUrl(connectionString: string): Promise<void> 
     const major = Math.trunc(Number(rows[0]!.version) / 10_000);
     if (major < MIN_POSTGRES_VERSION) {
       throw new StorageError(
-        `DATABASE_URL names a server of Postgres ${major}, and Acta needs ${MIN_POSTGRES_VERSION} or later: upgrade it, or use a different server.`,
+        `${variable} names a server of Postgres ${major}, and Acta needs ${MIN_POSTGRES_VERSION} or later: upgrade it, or use a different server.`,
       );
     }
     if (rows[0]!.standby) {
-      throw new StorageError(`DATABASE_URL names a read-only standby (${database}): use the primary.`);
+      throw new StorageError(`${variable} names a read-only standby (${database}): use the primary.`);
     }
   } catch (error) {
     if (error instanceof StorageError) throw error;
-    throw new StorageError(`DATABASE_URL does not work for ${database}: ${explain(error, client)}.`, { cause: error });
+    throw new StorageError(`${variable} does not work for ${database}: ${explain(error, client)}.`, { cause: error });
   } finally {
     await client.end().catch(() => undefined);
   }
 }
 
-function clientFor(connectionString: string): pg.Client {
+function clientFor(connectionString: string, variable: UrlVariable): pg.Client {
   try {
     return new pg.Client({
       connectionString,
@@ -46,7 +52,7 @@ function clientFor(connectionString: string): pg.Client {
   } catch {
     // The reason is omitted, because it can contain the password.
     throw new StorageError(
-      'DATABASE_URL cannot be parsed: use postgresql://user:password@host:port/database, with special characters percent-encoded.',
+      `${variable} cannot be parsed: use postgresql://user:password@host:port/database, with special characters percent-encoded.`,
     );
   }
 }

@@ -13,6 +13,13 @@ const MAX_CONNECTIONS = 16;
  */
 const PLANNER_SETTINGS = 'set random_page_cost = 1.1; set max_parallel_workers_per_gather = 0';
 /**
+ * Limits names to the schema that contains the tables, so that an object in a different schema cannot be used instead. The
+ * search_path of the role selects that schema; before the first migration, it is the schema in which tables are created.
+ */
+const PIN_SEARCH_PATH = `select set_config('search_path', quote_ident(coalesce(
+    (select relnamespace::regnamespace::name from pg_class where oid = to_regclass('schema_migration')),
+    current_schema())) || ', pg_temp', false)`;
+/**
  * The share of the query timeout after which the server cancels a statement, so that it does not commit after its
  * caller has failed.
  */
@@ -168,7 +175,8 @@ export class Database {
 }
 
 function sessionSettings(queryTimeoutMs: number): string {
-  return `${PLANNER_SETTINGS}; set statement_timeout = ${Math.round(queryTimeoutMs * STATEMENT_TIMEOUT_SHARE)}`;
+  const timeout = `set statement_timeout = ${Math.round(queryTimeoutMs * STATEMENT_TIMEOUT_SHARE)}`;
+  return `${PLANNER_SETTINGS}; ${timeout}; ${PIN_SEARCH_PATH}`;
 }
 
 /** Tells whether a connection still waits for a response. The types of the driver omit this property. */

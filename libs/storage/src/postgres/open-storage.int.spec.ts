@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../../../test/support/database/test-database.js';
 import { StorageError } from '../storage-error.js';
 import { connectToDatabase, openStorage, type Storage } from './open-storage.js';
 
@@ -18,6 +22,7 @@ afterEach(() => testDatabase?.drop());
 
 const options = (databaseUrl = testDatabase.url, secretKey: string | null = SECRET) => ({
   databaseUrl,
+  ownerDatabaseUrl: null,
   dataDir: join(tmpdir(), 'acta-does-not-exist'),
   secretKey,
   maxConnections: 2,
@@ -34,12 +39,12 @@ async function startupErrorFor(databaseUrl: string): Promise<string> {
 
 describe('openStorage with DATABASE_URL', () => {
   it('reports that the database became unavailable if the migration loses its connection', async () => {
-    await (await openStorage(options())).close();
-    const client = new pg.Client(testDatabase.url);
+    const empty = await createEmptyDatabase();
+    const client = new pg.Client(empty.ownerUrl);
     await client.connect();
     // The migration waits for this lock until its connection is terminated.
-    await client.query('begin; lock table kysely_migration_lock in access exclusive mode');
-    const opening = openStorage(options()).catch((error: unknown) => error);
+    await client.query(`select pg_advisory_lock(x'41435441'::integer, 3)`);
+    const opening = openStorage(options(empty.ownerUrl)).catch((error: unknown) => error);
     for (let terminated = 0; terminated === 0; await delay(20)) {
       await client.query('select pg_stat_clear_snapshot()');
       const { rowCount } = await client.query(
@@ -50,6 +55,7 @@ describe('openStorage with DATABASE_URL', () => {
     }
     const error = await opening;
     await client.end();
+    await empty.drop();
     expect(error).toBeInstanceOf(StorageError);
     expect((error as Error).message).toMatch(
       /^The database became unavailable during startup \(.+\): start Acta again/,
@@ -57,17 +63,14 @@ describe('openStorage with DATABASE_URL', () => {
   });
 
   it('opens a migrated database in each of three concurrent calls on an empty one', async () => {
-    const client = new pg.Client(testDatabase.url);
-    await client.connect();
-    await client.query('drop schema public cascade');
-    await client.query('create schema public');
-    await client.end();
-    const opened = await Promise.all([1, 2, 3].map(() => openStorage(options())));
+    const empty = await createEmptyDatabase();
+    const opened = await Promise.all([1, 2, 3].map(() => openStorage(options(empty.ownerUrl))));
     for (const { database } of opened) {
       expect(database.epoch).toBe(1);
       expect(await database.now()).toBeGreaterThan(0);
     }
     await Promise.all(opened.map((storage) => storage.close()));
+    await empty.drop();
   });
 
   // F40
@@ -106,7 +109,7 @@ describe('openStorage with DATABASE_URL', () => {
 describe('openStorage without DATABASE_URL', () => {
   it('uses a Postgres and a secret in the data directory, and both again in the next call', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'acta-open-'));
-    const embedded = { databaseUrl: null, dataDir, secretKey: null };
+    const embedded = { databaseUrl: null, ownerDatabaseUrl: null, dataDir, secretKey: null };
     const [one, other] = await Promise.all([openStorage(embedded), openStorage(embedded)]);
     expect(one.secret.fingerprint()).toBe(other.secret.fingerprint());
     await one.close();
@@ -120,7 +123,7 @@ describe('openStorage without DATABASE_URL', () => {
 
   it('restarts a Postgres that was killed, with three concurrent users, and every user can query it again', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'acta-open-'));
-    const embedded = { databaseUrl: null, dataDir, secretKey: null };
+    const embedded = { databaseUrl: null, ownerDatabaseUrl: null, dataDir, secretKey: null };
     const users = await Promise.all([1, 2, 3].map(() => openStorage(embedded)));
     const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
     const postmaster = async () => parseInt(await readFile(pidFile, 'utf8').catch(() => '0'), 10);
@@ -146,11 +149,11 @@ describe('openStorage without DATABASE_URL', () => {
 
   it('returns a storage that can be closed after its Postgres was killed', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'acta-open-'));
-    const storage = await openStorage({ databaseUrl: null, dataDir, secretKey: null });
+    const storage = await openStorage({ databaseUrl: null, ownerDatabaseUrl: null, dataDir, secretKey: null });
     process.kill(parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10), 'SIGKILL');
     await storage.close();
     // The next call recovers the database as after any other crash.
-    const next = await openStorage({ databaseUrl: null, dataDir, secretKey: null });
+    const next = await openStorage({ databaseUrl: null, ownerDatabaseUrl: null, dataDir, secretKey: null });
     expect(await next.database.now()).toBeGreaterThan(0);
     await next.close();
     await rm(dataDir, { recursive: true });

@@ -10,6 +10,7 @@ export const SQL_STATE = {
   invalidAuthorizationSpecification: '28000',
   invalidPassword: '28P01',
   invalidCatalogName: '3D000',
+  insufficientPrivilege: '42501',
   tooManyConnections: '53300',
   /** An UPDATE, DELETE or TRUNCATE of a table that only grows. */
   appendOnly: 'AC403',

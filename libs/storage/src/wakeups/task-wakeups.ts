@@ -24,7 +24,7 @@ const POLL_INTERVAL_DISCONNECTED_MS = 200;
 const READ_NEWER_VERSIONS: NamedStatement = {
   name: 'poll_versions',
   text: `select t.tenant_id, t.task_id, t.version
-    from unnest($1::text[], $2::text[], $3::integer[]) as w (tenant_id, task_id, seen)
+    from unnest($1::text[], $2::uuid[], $3::integer[]) as w (tenant_id, task_id, seen)
     join task t on t.tenant_id = w.tenant_id and t.task_id = w.task_id
     where t.version > w.seen`,
 };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, type TaskCommand } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { aMessage, SUBMIT } from '../../../../test/support/tasks.js';
+import { aMessage, aTaskId, SUBMIT } from '../../../../test/support/tasks.js';
 
 let acta: Acta;
 let first: Replica;
@@ -13,9 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => acta?.close());
 
-const envelope = (taskId: string, commandId: string, payload = 1) => ({
+const envelope = (task: string, commandId: string, payload = 1) => ({
   tenantId: 'acme',
-  taskId,
+  taskId: aTaskId(task),
   actor: { subject: 'alice', role: 'member' as const },
   commandId,
   fingerprint: Buffer.alloc(32, payload),
@@ -38,7 +38,7 @@ describe('TaskWriter', () => {
     const other = second.writer.apply(envelope('t2', 'add', 2), add('two'));
     await expect(other).rejects.toThrow(DomainError);
     await expect(other).rejects.toMatchObject({ kind: 'CommandConflict' });
-    expect((await first.log.head('acme', 't2'))!.head.state.version).toBe(3);
+    expect((await first.log.head('acme', aTaskId('t2')))!.head.state.version).toBe(3);
   });
 
   it('never records an earlier time than that of the previous event', async () => {
@@ -46,7 +46,7 @@ describe('TaskWriter', () => {
     const behind = new Date('2020-01-01T00:00:00Z');
     const slow = await acta.replica({ concurrency: 0, now: () => behind });
     await slow.writer.apply(envelope('t3', 'late'), add('from a clock that is behind'));
-    const events = await first.log.read('acme', 't3', 0, 10);
+    const events = await first.log.read('acme', aTaskId('t3'), 0, 10);
     const times = events.map((event) => event.recordedAt);
     expect(times).toEqual([...times].sort());
     expect(times.at(-1)! > behind.toISOString()).toBe(true);

@@ -2,7 +2,16 @@ import { EventLog } from '@app/event-log';
 import { Database, ServerSecret, TaskWakeups } from '@app/storage';
 import type { RunOutput, TaskCommand } from '@app/domain';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { agentMessage, aMessage, CLAIM, FENCE, record, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
+import {
+  agentMessage,
+  aMessage,
+  aTaskId,
+  CLAIM,
+  FENCE,
+  record,
+  RETRY,
+  SUBMIT,
+} from '../../../../test/support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { CorruptStream, Projections } from './rebuild-projections.js';
 import { newInternalCommandId, TaskWriter } from '../commands/task-writer.js';
@@ -54,13 +63,15 @@ describe('Projections', () => {
     await working('task-1');
     await write('task-1', [published('one')]);
     const sound = await readModels();
-    await database.pool.query(`delete from message where task_id = 'task-1'`);
+    await database.pool.query(`delete from message where task_id = $1`, [aTaskId('task-1')]);
     await database.pool.query(`update run_queue set attempts = 7, agent = 'other'`);
     await database.pool.query(`update task set status = 'completed'`);
-    await database.pool.query(`update message_receipt set task_id = 'task-9'`);
-    await database.pool.query(`insert into artifact_chunk values ('acme', 'task-1', 99, 'run-1', 'made-up', 99, 1, 1)`);
+    await database.pool.query(`update message_receipt set task_id = $1`, [aTaskId('task-9')]);
+    await database.pool.query(`insert into artifact_chunk values ('acme', $1, 99, 'run-1', 'made-up', 99, 1, 1)`, [
+      aTaskId('task-1'),
+    ]);
     const wrong = await readModels();
-    const task = { tenantId: 'acme', taskId: 'task-1' };
+    const task = { tenantId: 'acme', taskId: aTaskId('task-1') };
     const expected = [
       { ...task, table: 'task', key: '', kind: 'different', columns: ['status'] },
       { ...task, table: 'message_receipt', key: 'alice message of task-1', kind: 'different', columns: ['task_id'] },
@@ -81,11 +92,12 @@ describe('Projections', () => {
       for (let seq = 1; seq <= 40; seq += 1) await write('task-1', [published(`chunk ${seq}`, seq > 1)], seq);
     };
     const rebuilds = async () => {
-      for (let times = 0; times < 40; times += 1) await projections.rebuild({ tenantId: 'acme', taskId: 'task-1' });
+      for (let times = 0; times < 40; times += 1)
+        await projections.rebuild({ tenantId: 'acme', taskId: aTaskId('task-1') });
     };
     const checks = async () => {
       for (let times = 0; times < 20; times += 1) {
-        expect(await projections.check({ tenantId: 'acme', taskId: 'task-1' })).toEqual([]);
+        expect(await projections.check({ tenantId: 'acme', taskId: aTaskId('task-1') })).toEqual([]);
       }
     };
     await Promise.all([writes(), rebuilds(), checks()]);
@@ -95,16 +107,16 @@ describe('Projections', () => {
 
   it('rejects a stream with missing events and does not change its rows', async () => {
     await working('task-1');
-    await database.pool.query('alter table event disable trigger event_is_append_only');
-    await database.pool.query('delete from event where version = 3');
+    await testDatabase.asOwner('alter table event disable trigger event_is_append_only');
+    await testDatabase.asOwner('delete from event where version = 3');
     const before = await readModels();
-    const task = { tenantId: 'acme', taskId: 'task-1' };
+    const task = { tenantId: 'acme', taskId: aTaskId('task-1') };
     await expect(projections.rebuild(task)).rejects.toThrow(
-      'task "task-1" of tenant "acme" has a task row with a different head than its events; run `acta audit verify`',
+      `task "${task.taskId}" of tenant "acme" has a task row with a different head than its events; run \`acta audit verify\``,
     );
-    await database.pool.query('delete from event where version = 1');
+    await testDatabase.asOwner('delete from event where version = 1');
     await expect(projections.rebuild(task)).rejects.toThrow(CorruptStream);
-    await expect(projections.check({ ...task, taskId: 'missing' })).rejects.toThrow('has no events');
+    await expect(projections.check({ ...task, taskId: aTaskId('missing') })).rejects.toThrow('has no events');
     expect(await readModels()).toEqual(before);
   });
 });
@@ -143,25 +155,26 @@ const published = (text: string, append = false): RunOutput => ({
   last: false,
 });
 
-const submit = (taskId: string) => apply(taskId, { ...SUBMIT, message: aMessage(taskId) });
+const submit = (task: string) => apply(task, { ...SUBMIT, message: aMessage(task) });
 
-async function working(taskId: string): Promise<void> {
-  await submit(taskId);
-  await apply(taskId, { type: 'ClaimRun', claim: CLAIM });
+async function working(task: string): Promise<void> {
+  await submit(task);
+  await apply(task, { type: 'ClaimRun', claim: CLAIM });
 }
 
-const write = (taskId: string, outputs: readonly RunOutput[], seq = 1) =>
-  apply(taskId, record(outputs, { seq, readThrough: 2 }));
+const write = (task: string, outputs: readonly RunOutput[], seq = 1) =>
+  apply(task, record(outputs, { seq, readThrough: 2 }));
 
-async function apply(taskId: string, command: TaskCommand, once = true): Promise<void> {
+/** Applies a command to the task with a label. */
+async function apply(task: string, command: TaskCommand, once = true): Promise<void> {
   const messageId = command.type === 'SubmitTask' && once ? command.message.messageId : undefined;
   await writer.apply(
     {
       tenantId: 'acme',
-      taskId,
+      taskId: aTaskId(task),
       actor: { subject: 'alice', role: 'member' },
       commandId: messageId === undefined ? newInternalCommandId('message') : `message:alice:${messageId}`,
-      fingerprint: Buffer.alloc(32, taskId),
+      fingerprint: Buffer.alloc(32, task),
       ...(messageId === undefined ? {} : { receipt: { subject: 'alice', messageId } }),
       ...('fence' in command ? { fence: command.fence } : {}),
     },

@@ -60,10 +60,9 @@ export const DELETE_POINTERS: NamedStatement = {
     delete from artifact_chunk where tenant_id = $1 and task_id = $2`,
 };
 
-/** The function is defined in `migrations/0003-append-events.ts`. */
 export const WRITE_READ_MODELS: NamedStatement = {
   name: 'write_read_models',
-  text: 'select write_read_models($1, $2, $3::jsonb, $4)',
+  text: 'select write_read_models(p_tenant => $1, p_task => $2, p_rows => $3, p_lease_ms => $4)',
 };
 
 /** Sets the columns that no append changes, and that `write_read_models` therefore does not update. */

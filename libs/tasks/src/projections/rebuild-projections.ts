@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { evolve, type RecordedEvent, type TaskState } from '@app/domain';
+import { evolve, NIL_UUID, type RecordedEvent, type TaskState } from '@app/domain';
 import { type Database, EventDecoder, type Executor, type ServerSecret } from '@app/storage';
 import {
   DELETE_POINTERS,
@@ -79,7 +79,7 @@ export class Projections {
 
   /** Yields every task that has events, in the order of tenants and ids. */
   async *tasks(): AsyncGenerator<TaskRef> {
-    let last: TaskRef = { tenantId: '', taskId: '' };
+    let last: TaskRef = { tenantId: '', taskId: NIL_UUID };
     for (;;) {
       const rows = await this.database.run<{ tenant_id: string; task_id: string }>(LIST_STREAMS, [
         last.tenantId,

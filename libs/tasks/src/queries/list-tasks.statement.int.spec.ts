@@ -21,12 +21,12 @@ beforeAll(async () => {
   const secret = new ServerSecret(SECRET);
   await database.initializeServerState(secret);
   handler = new ListTasksHandler(database, TaskReader.create({ database, secret }), new PageTokens(secret));
-  await seed('alice', MANY, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
+  await seed('0000000a', 'alice', MANY, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
   // F23: 1,000 of 10,000 tasks have the same timestamp.
-  await seed('carol', 9_000, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
-  await seed('carol', 1_000, "timestamptz '2026-02-01T00:00:00Z'", 'same');
-  await seed('dave', 20, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
-  await database.pool.query('vacuum (analyze) task, task_key, message');
+  await seed('0000000c', 'carol', 9_000, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
+  await seed('000000cc', 'carol', 1_000, "timestamptz '2026-02-01T00:00:00Z'");
+  await seed('0000000d', 'dave', 20, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
+  await testDatabase.asOwner('vacuum (analyze) task, task_key, message');
 }, 120_000);
 
 afterAll(async () => {
@@ -34,15 +34,15 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Inserts tasks into the read model without events. */
-async function seed(owner: string, count: number, statusAt: string, name = 'task'): Promise<void> {
+/** Inserts tasks into the read model without events. The last group of an id is the number of the task. */
+async function seed(group: string, owner: string, count: number, statusAt: string): Promise<void> {
   const state = JSON.stringify({ ...evolveAll(null, SUBMITTED, '2026-01-01T00:00:00.000Z')!, owner });
   await database.transaction(async (executor) => {
     // Vacuum marks only rows all-visible whose commit is on disk.
     await executor.query('set local synchronous_commit to on');
     await executor.query(
       `insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
-      select 'acme', $1 || '-${name}-' || lpad(n::text, 6, '0'), 'context-' || n % 100, $1, 'ring:dev', 'demo',
+      select 'acme', ('${group}-0000-8000-8000-' || lpad(n::text, 12, '0'))::uuid, 'context-' || n % 100, $1, 'ring:dev', 'demo',
         case when n % 10 = 0 then 'failed' else 'completed' end, 2, '', ${statusAt},
         ($3::jsonb || jsonb_build_object('statusAt', to_char((${statusAt}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
           'status', case when n % 10 = 0 then 'failed' else 'completed' end))::json
@@ -119,7 +119,7 @@ interface PlanNode {
 }
 
 describe('The query plan of ListTasks with 100,000 tasks', () => {
-  const position = ['2026-01-01T12:00:00.000Z', 'alice-task-043200'];
+  const position = ['2026-01-01T12:00:00.000Z', '0000000a-0000-8000-8000-000000043200'];
   const status: TaskStatus = 'failed';
 
   it.each([

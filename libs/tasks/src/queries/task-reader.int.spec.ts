@@ -174,11 +174,9 @@ describe('TaskReader with corrupt content', () => {
 
   /** Alters events in the database, past the trigger that forbids it. */
   const alter = async (statement: string, values: unknown[]) => {
-    await database.transaction(async (executor) => {
-      await executor.query('alter table event disable trigger event_is_append_only');
-      await executor.query(statement, values);
-      await executor.query('alter table event enable trigger event_is_append_only');
-    });
+    await testDatabase.asOwner('alter table event disable trigger event_is_append_only');
+    await testDatabase.asOwner(statement, values);
+    await testDatabase.asOwner('alter table event enable trigger event_is_append_only');
   };
 
   const replaceContent = (taskId: string, type: string, content: unknown) =>
@@ -223,7 +221,7 @@ describe('TaskReader with corrupt content', () => {
 
   it('returns placeholders after the key of the content was destroyed', async () => {
     const taskId = await aTask([writes]);
-    await database.pool.query('delete from task_key where tenant_id = $1 and task_id = $2', [TENANT, taskId]);
+    await testDatabase.asOwner('delete from task_key where tenant_id = $1 and task_id = $2', [TENANT, taskId]);
     const view = (await reader.view(TENANT, taskId, { artifacts: true }))!;
     expect(view.state.status).toBe('completed');
     for (const { parts } of [...view.history, view.statusMessage!, ...view.artifacts]) {

@@ -2,6 +2,7 @@ import {
   BOUNDS,
   boundView,
   countWithin,
+  isUuid,
   type Message,
   type RecordedEvent,
   messageOfEvent,
@@ -91,11 +92,14 @@ export class TaskReader {
     return this.log.stateAt(tenantId, taskId, version, from);
   }
 
-  /** Returns the rows of the tasks that exist, in no particular order. */
+  /**
+   * Returns the rows of the tasks that exist, in no particular order. A text that is not a UUID in canonical form is the id of
+   * no task.
+   */
   async rows(tenantId: string, taskIds: readonly string[]): Promise<TaskRow[]> {
     const rows = await this.database.run<{ task_id: string; state: TaskState; wrapped_key: Buffer | null }>(
       LOAD_TASKS,
-      [tenantId, taskIds],
+      [tenantId, taskIds.filter(isUuid)],
     );
     return rows.map((row) => this.rowOf(tenantId, row));
   }

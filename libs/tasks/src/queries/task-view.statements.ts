@@ -4,7 +4,7 @@ export const LOAD_TASKS: NamedStatement = {
   name: 'load_tasks',
   text: `select t.task_id, t.state, k.wrapped_key
     from task t left join task_key k on k.tenant_id = t.tenant_id and k.task_id = t.task_id
-    where t.tenant_id = $1 and t.task_id = any($2::text[])`,
+    where t.tenant_id = $1 and t.task_id = any($2::uuid[])`,
 };
 
 /**
@@ -21,7 +21,7 @@ export const LOAD_CONTENT: NamedStatement = {
   text: `select w.task_id, p.kind, p.artifact_id, p.bytes, p.parts, p.total_count, e.version, e.event_id, e.type,
       e.facts::text as facts, e.recorded_at, octet_length(e.content) > $10 as too_large,
       case when octet_length(e.content) <= $10 then e.content end as content
-    from unnest($2::text[], $3::integer[], $4::integer[]) as w (task_id, version, status_message)
+    from unnest($2::uuid[], $3::integer[], $4::integer[]) as w (task_id, version, status_message)
     cross join lateral (
       select 'status' as kind, w.status_message as version, null::text as artifact_id, null::integer as started_version,
         null::bigint as bytes, null::bigint as parts, 0::bigint as total_count
@@ -88,5 +88,5 @@ export const LOAD_SIZES: NamedStatement = {
           order by version desc limit $5) m), 0)
       + coalesce((select sum(c.bytes) from artifact_chunk c
         where $6 and c.tenant_id = $1 and c.task_id = w.task_id and c.version <= w.version), 0) as bytes
-    from unnest($2::text[], $3::integer[], $4::integer[]) as w (task_id, version, status_message)`,
+    from unnest($2::uuid[], $3::integer[], $4::integer[]) as w (task_id, version, status_message)`,
 };

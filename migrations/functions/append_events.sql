@@ -1,0 +1,86 @@
+-- Appends events to one stream and updates its read models. It is the only function that inserts events. An append is one
+-- call, one transaction and one round trip.
+--
+-- Lock order in all statements: the queue row, then the task row. A claim locks queue rows before it appends, so it could
+-- deadlock with an append that locks the task row first.
+create or replace function append_events(
+  p_tenant text, p_task uuid, p_expected integer,
+  p_fence_run text, p_fence_lease integer, p_fence_dispatcher integer,
+  p_receipt_subject text, p_receipt_message text,
+  p_context text, p_owner text, p_ring text, p_agent text, p_wrapped_key bytea,
+  p_actor_subject text, p_actor_role text, p_command text, p_fingerprint bytea, p_causation text,
+  p_protocol text, p_trace text, p_recorded_at timestamptz, p_epoch integer, p_schema smallint,
+  p_event_ids uuid[], p_types text[], p_facts text[], p_contents bytea[],
+  p_previous_hash bytea, p_hashes bytea[],
+  p_status text, p_status_at timestamptz, p_state text, p_rows jsonb, p_lease_ms integer, p_pushes jsonb)
+returns table (outcome text, receipt_task uuid, receipt_fingerprint bytea) language plpgsql as $$
+declare
+  n integer := cardinality(p_event_ids);
+  held record;
+begin
+  -- 1. Check the fence. The row lock also serializes this append with claims and with the lease reaper.
+  if p_expected > 0 then
+    select run_id, lease_generation, dispatcher_generation, lease_expires_at into held
+    from run_queue where tenant_id = p_tenant and task_id = p_task for update;
+    if p_fence_run is not null and (held is null or held.run_id is distinct from p_fence_run
+        or held.lease_generation <> p_fence_lease or held.dispatcher_generation <> p_fence_dispatcher
+        or held.lease_expires_at <= clock_timestamp()) then
+      return query select 'fenced', null::uuid, null::bytea;
+      return;
+    end if;
+  end if;
+
+  -- 2. Store the receipt. The first append of a message succeeds; this insert waits for a concurrent append of the same
+  -- message.
+  if p_receipt_message is not null then
+    insert into message_receipt (tenant_id, subject, message_id, task_id, fingerprint)
+    values (p_tenant, p_receipt_subject, p_receipt_message, p_task, p_fingerprint)
+    on conflict do nothing;
+    if not found then
+      return query select 'received', r.task_id, r.fingerprint from message_receipt r
+      where r.tenant_id = p_tenant and r.subject = p_receipt_subject and r.message_id = p_receipt_message;
+      return;
+    end if;
+  end if;
+
+  -- 3. Write the task row, and check the expected version.
+  if p_expected = 0 then
+    -- An existing context is not locked, so that concurrent new tasks in it do not wait for each other.
+    insert into context (tenant_id, owner, context_id, ring) values (p_tenant, p_owner, p_context, p_ring)
+    on conflict do nothing;
+    if not found and not exists (select from context
+        where tenant_id = p_tenant and owner = p_owner and context_id = p_context and ring = p_ring) then
+      raise exception 'the context is of another ring' using errcode = 'AC422';
+    end if;
+    insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
+    values (p_tenant, p_task, p_context, p_owner, p_ring, p_agent, p_status, n, p_hashes[n], p_status_at, p_state::json);
+    insert into task_key (tenant_id, task_id, wrapped_key) values (p_tenant, p_task, p_wrapped_key);
+  else
+    update task set status = p_status, version = p_expected + n, head_hash = p_hashes[n], status_at = p_status_at,
+      state = p_state::json
+    where tenant_id = p_tenant and task_id = p_task and version = p_expected;
+    if not found then
+      raise exception 'version % is not the head of the stream', p_expected using errcode = 'AC409';
+    end if;
+  end if;
+
+  -- 4. Insert the events, in order.
+  insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, content, actor_subject,
+    actor_role, command_id, command_fingerprint, causation_id, correlation_id, protocol_version, trace_parent,
+    recorded_at, previous_hash, hash, epoch)
+  select p_tenant, p_task, p_expected + e.i, e.event_id, e.type, p_schema, e.facts::json, e.content, p_actor_subject,
+    p_actor_role, p_command, p_fingerprint, p_causation, p_context, p_protocol, p_trace,
+    p_recorded_at, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end, e.hash, p_epoch
+  from unnest(p_event_ids, p_types, p_facts, p_contents, p_hashes)
+    with ordinality as e (event_id, type, facts, content, hash, i)
+  order by e.i;
+
+  -- 5. Update the read models.
+  perform write_read_models(p_tenant, p_task, p_rows, p_lease_ms);
+
+  -- 6. Write the webhooks and their deliveries. The argument is null for a task without webhooks.
+  if p_pushes is not null then
+    perform write_pushes(p_tenant, p_task, p_pushes);
+  end if;
+  return query select 'appended', null::uuid, null::bytea;
+end $$;
