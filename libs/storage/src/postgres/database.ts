@@ -17,7 +17,8 @@ const PLANNER_SETTINGS = 'set random_page_cost = 1.1; set max_parallel_workers_p
  * search_path of the role selects that schema; before the first migration, it is the schema in which tables are created.
  */
 const PIN_SEARCH_PATH = `select set_config('search_path', quote_ident(coalesce(
-    (select relnamespace::regnamespace::name from pg_class where oid = to_regclass('schema_migration')),
+    (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.oid = to_regclass('schema_migration')),
     current_schema())) || ', pg_temp', false)`;
 /**
  * The share of the query timeout after which the server cancels a statement, so that it does not commit after its

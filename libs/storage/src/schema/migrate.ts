@@ -73,9 +73,11 @@ async function migrateFrom(
  */
 async function isAppliedByHand(
   state: SchemaState,
-  { snapshot }: SchemaDefinition,
+  { number, snapshot }: SchemaDefinition,
   executor: Executor,
 ): Promise<boolean> {
+  // An older snapshot would pass off pending migrations as applied.
+  if (!snapshot.includes(`\n-- Schema ${number}\n`)) return false;
   const printed = await printSchema(executor);
   if (!hasObjectOf(snapshot, printed)) return false;
   const difference = firstDifference(snapshot, printed);

@@ -10,10 +10,13 @@ interface SchemaObject {
 /** The first line of each object. */
 const HEADING = /^-- ((?:table|function) .+)$/m;
 
+/** Not a cast to regnamespace, which would convert the name to lower case. */
+export const CURRENT_SCHEMA = 'select oid from pg_namespace where nspname = current_schema()';
+
 /** Tables of the current schema. Those of an extension belong to the extension. */
 const TABLES = `select c.oid, quote_ident(c.relname) as name, c.relpersistence, c.reloptions
     from pg_class c
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+    where c.relnamespace = (${CURRENT_SCHEMA}) and c.relkind in ('r', 'p')
       and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`;
 
 const COLUMNS = `select a.attrelid as oid, quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod)
@@ -70,7 +73,7 @@ const FUNCTIONS = `select quote_ident(p.proname) as name, row_number() over (par
         || coalesce((select string_agg(' SET ' || setting, '' order by setting) from unnest(p.proconfig) as setting), '')
         as attributes
     from pg_proc p join pg_language l on l.oid = p.prolang
-    where p.pronamespace = current_schema()::regnamespace and p.prokind = 'f'
+    where p.pronamespace = (${CURRENT_SCHEMA}) and p.prokind = 'f'
       and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
     order by p.proname collate "C", nth`;
 
@@ -114,7 +117,7 @@ export function firstDifference(expected: string, actual: string): string | null
   for (const { name, text } of objectsOf(expected)) {
     const found = objects.get(name);
     if (found === undefined) return `the ${name} is missing`;
-    const difference = differenceOfLines(text.split('\n'), found.split('\n'));
+    const difference = differenceOfLines(linesOf(text), linesOf(found));
     if (difference !== null) return `the ${name} ${difference}`;
   }
   return null;
@@ -131,6 +134,9 @@ function objectsOf(schema: string): SchemaObject[] {
   return parts.flatMap((name, index) => (index % 2 === 0 ? [{ name, text: parts[index + 1]!.trim() }] : []));
 }
 
+/** Returns the lines without the commas that separate the columns of a table. */
+const linesOf = (text: string): string[] => text.split('\n').map((line) => line.replace(/,$/, ''));
+
 function differenceOfLines(expected: readonly string[], actual: readonly string[]): string | null {
   const [missing] = expected.filter((line) => !actual.includes(line));
   const [surplus] = actual.filter((line) => !expected.includes(line));
@@ -144,13 +150,13 @@ function differenceOfLines(expected: readonly string[], actual: readonly string[
 async function printTables(executor: Executor): Promise<SchemaObject[]> {
   const { rows: tables } = await executor.query<TableRow>(`${TABLES} order by c.relname collate "C"`);
   const oids = [tables.map(({ oid }) => oid)];
-  const linesOf = async (statement: string) => {
+  const printed = async (statement: string) => {
     const { rows } = await executor.query<Line>(statement, oids);
     return (table: TableRow) => rows.filter(({ oid }) => oid === table.oid).map(({ line }) => line);
   };
-  const columns = await linesOf(COLUMNS);
-  const constraints = await linesOf(CONSTRAINTS);
-  const statements = await linesOf(STATEMENTS);
+  const columns = await printed(COLUMNS);
+  const constraints = await printed(CONSTRAINTS);
+  const statements = await printed(STATEMENTS);
   return tables.map((table) => {
     const { name, relpersistence, reloptions } = table;
     const definition = [...columns(table), ...constraints(table)].map((line) => `  ${line}`).join(',\n');

@@ -1,4 +1,5 @@
 import type { Executor } from '../postgres/database.js';
+import { CURRENT_SCHEMA } from './print-schema.js';
 import type { SchemaDefinition } from './schema-definition.js';
 
 /** The role of a connection, and what it may do with the schema of Acta. */
@@ -34,7 +35,7 @@ const READ_ROLE = `select current_user as name, current_schema() as schema,
     (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
     (select pg_has_role(relowner, 'USAGE') from pg_class where oid = to_regclass('schema_migration')) as is_owner,
     has_schema_privilege(current_schema(), 'CREATE') as can_create,
-    (select json_build_object('name', n.nspname, 'isUsable', has_schema_privilege(n.oid, 'USAGE'))
+    (select json_build_object('name', quote_ident(n.nspname), 'isUsable', has_schema_privilege(n.oid, 'USAGE'))
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relname = 'schema_migration' and c.relkind = 'r' and to_regclass('schema_migration') is null
      order by n.nspname limit 1) as hidden_schema,
@@ -46,7 +47,7 @@ const READ_RIGHTS = `select lower(p) || ' on ' || t as held
     where has_table_privilege(to_regclass(t), p)
     union all
     select 'execute on ' || p.proname from pg_proc p
-    where p.pronamespace = current_schema()::regnamespace and p.proname = any($2::text[])
+    where p.pronamespace = (${CURRENT_SCHEMA}) and p.proname = any($2::text[])
     group by p.proname having bool_and(has_function_privilege(p.oid, 'EXECUTE'))`;
 
 const RECORD_RIGHTS = ['select on schema_version', 'select on schema_migration'];
@@ -86,8 +87,12 @@ export function describeMissingRights({ name, hiddenSchema, missingRights }: Sch
     return `the role ${name} may not use the schema ${hiddenSchema.name}, which has tables of Acta: ${grant}`;
   }
   if (missingRights.length === 0) return null;
-  return `the role ${name} lacks rights (${missingRights.join(', ')}): ${grant}`;
+  return `the role ${name} lacks rights (${listShortly(missingRights)}): ${grant}`;
 }
+
+/** Returns the first items of a list and the number of the others. */
+export const listShortly = (items: readonly string[]): string =>
+  items.length <= 4 ? items.join(', ') : `${items.slice(0, 3).join(', ')} and ${items.length - 3} others`;
 
 async function compareRights(
   executor: Executor,
