@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rewriteAgentPath } from './edge/callers/agent-scope.js';
 import type { EdgeRequest } from './edge/callers/edge-request.js';
 import { toRequestError } from './edge/http/error.filter.js';
-import { sendError } from './edge/http/json-response.js';
+import { rejectUnread } from './edge/http/json-response.js';
 
 /** How long a client may take to send a request with its body. A response may take longer. */
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -24,7 +24,7 @@ export function createHttpAdapter({ tls, trustProxy }: Config, isAgent: (name: s
     // Node limits the length of the URL. A long id is the id of a task that does not exist.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 65_536 },
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
-      sendError(request as EdgeRequest, reply, toRequestError(error)),
+      rejectUnread(request as EdgeRequest, reply, toRequestError(error)),
     rewriteUrl: rewriteAgentPath(isAgent),
     trustProxy: typeof trustProxy === 'number' ? trustProxies(trustProxy) : trustProxy,
     ...(tls === null ? { http: CONNECTION_OPTIONS } : { https: { ...CONNECTION_OPTIONS, ...tls } }),

@@ -23,6 +23,7 @@ import { SseStreams } from './edge/streams/sse-streams.js';
 import { Metrics } from './monitoring/metrics.js';
 import { MetricsController } from './monitoring/metrics.controller.js';
 import { HealthController } from './monitoring/health.controller.js';
+import { UnknownPathsController } from './edge/routes/unknown-paths.controller.js';
 import { RestTasks } from './rest/rest-tasks.js';
 import { RestTasksController } from './rest/rest-tasks.controller.js';
 
@@ -73,6 +74,7 @@ export class ServerModule {
         WorkersController,
         HealthController,
         MetricsController,
+        UnknownPathsController,
       ],
       providers: [
         A2aOperations,

@@ -9,7 +9,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { authenticateRequests } from './edge/callers/authentication.hook.js';
 import { ErrorFilter } from './edge/http/error.filter.js';
 import { readRequestBodies } from './edge/http/request-body.js';
-import { RouteTable } from './edge/http/route-table.js';
+import { RouteTable } from './edge/routes/route-table.js';
 import { StorableIdsPipe } from './edge/http/storable-ids.pipe.js';
 import { createHttpAdapter, limitConnections, listen } from './http-server.js';
 import { Metrics } from './monitoring/metrics.js';
@@ -66,8 +66,7 @@ function configureRequests(app: NestFastifyApplication, config: Config): void {
   app.get(Metrics).observe(fastify);
   authenticateRequests(fastify, app.get(Authenticator), config);
   readRequestBodies(fastify);
-  const routes = new RouteTable();
-  routes.observe(fastify);
-  app.useGlobalFilters(new ErrorFilter(routes));
+  new RouteTable().observe(fastify);
+  app.useGlobalFilters(new ErrorFilter());
   app.useGlobalPipes(new StorableIdsPipe());
 }

@@ -5,9 +5,12 @@ import type { FastifyReply } from 'fastify';
 import { agentOf } from '../edge/callers/agent-scope.js';
 import type { EdgeRequest } from '../edge/callers/edge-request.js';
 import { codecFor } from '../edge/http/codecs.js';
+import { Public, Surface } from '../edge/routes/route-config.js';
 import { AgentCards } from './cards.js';
 
-/** Discovery: the agent card of each protocol version. It is public and cacheable. */
+/** Discovery: the agent card of each protocol version. It is cacheable. */
+@Surface('discovery')
+@Public()
 @Controller('.well-known')
 export class AgentCardController {
   private readonly startedAt = new Date().toUTCString();

@@ -5,11 +5,13 @@ import type { EdgeRequest } from '../edge/callers/edge-request.js';
 import { codecOf, httpRouteOf } from '../edge/http/codecs.js';
 import { sendJson } from '../edge/http/json-response.js';
 import { bodyOf } from '../edge/http/request-body.js';
+import { Surface } from '../edge/routes/route-config.js';
 import { SseStreams } from '../edge/streams/sse-streams.js';
 import { callerOf, encodeStream } from './a2a-caller.js';
 import { A2aOperations } from './a2a-operations.js';
 
 /** A2A over HTTP+JSON. The codec of each version defines the paths. */
+@Surface('a2a-http-json')
 @Controller('a2a/v1')
 export class HttpJsonController {
   constructor(

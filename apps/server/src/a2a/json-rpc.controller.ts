@@ -6,11 +6,13 @@ import type { EdgeRequest } from '../edge/callers/edge-request.js';
 import { codecOf, rpcMethodOf } from '../edge/http/codecs.js';
 import { sendJson } from '../edge/http/json-response.js';
 import { bodyOf } from '../edge/http/request-body.js';
+import { Surface } from '../edge/routes/route-config.js';
 import { SseStreams } from '../edge/streams/sse-streams.js';
 import { callerOf, encodeStream } from './a2a-caller.js';
 import { A2aOperations } from './a2a-operations.js';
 
 /** A2A over JSON-RPC. The error filter encodes what is thrown, with the id of the call. */
+@Surface('a2a-json-rpc')
 @Controller('a2a')
 export class JsonRpcController {
   constructor(

@@ -1,5 +1,6 @@
 import { ServerSecret, type SigningPurpose } from '@app/storage';
 import { Controller, Get, Header } from '@nestjs/common';
+import { Public, Surface } from '../edge/routes/route-config.js';
 
 /** The path of the public keys that verify agent cards and webhook deliveries. */
 export const KEY_SET_PATH = '/.well-known/jwks.json';
@@ -7,6 +8,8 @@ export const KEY_SET_PATH = '/.well-known/jwks.json';
 const PUBLISHED: readonly SigningPurpose[] = ['agent-card', 'webhook'];
 
 /** The JSON Web Key Set (RFC 7517) of this server. */
+@Surface('discovery')
+@Public()
 @Controller('.well-known')
 export class KeySetController {
   constructor(private readonly secret: ServerSecret) {}

@@ -1,3 +1,4 @@
+import type { Principal } from '@app/domain';
 import { SubscribeToTask } from '@app/streaming';
 import { GetTask, ListTasks, ResumeTask } from '@app/tasks';
 import { native, PROTOCOLS } from '@app/wire';
@@ -5,10 +6,13 @@ import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { encodeStream } from '../a2a/a2a-caller.js';
-import { type EdgeRequest, lastEventIdOf, principalOf } from '../edge/callers/edge-request.js';
+import type { EdgeRequest } from '../edge/callers/edge-request.js';
+import { CurrentPrincipal, LastEventId } from '../edge/callers/request-parameters.js';
+import { Surface } from '../edge/routes/route-config.js';
 import { SseStreams } from '../edge/streams/sse-streams.js';
 
 /** The native API of tasks, in the terms of the domain. It includes tasks that ended in a direct message response. */
+@Surface('api')
 @Controller('api/tasks')
 export class TasksController {
   constructor(
@@ -18,31 +22,35 @@ export class TasksController {
   ) {}
 
   @Get()
-  async list(@Req() request: EdgeRequest, @Query() query: Record<string, string>) {
-    const page = await this.queries.execute(
-      new ListTasks(principalOf(request), { ...native.decodeListTasks(query), replied: true }),
-    );
+  async list(@CurrentPrincipal() principal: Principal, @Query() query: Record<string, string>) {
+    const request = { ...native.decodeListTasks(query), replied: true };
+    const page = await this.queries.execute(new ListTasks(principal, request));
     return { ...page, tasks: page.tasks.map(native.encodeTask) };
   }
 
   @Get(':id')
-  async get(@Req() request: EdgeRequest, @Param('id') id: string) {
-    return native.encodeTask(await this.queries.execute(new GetTask(principalOf(request), id, { replied: true })));
+  async get(@CurrentPrincipal() principal: Principal, @Param('id') id: string) {
+    return native.encodeTask(await this.queries.execute(new GetTask(principal, id, { replied: true })));
   }
 
   /** Continues a task after an out-of-band authorization. */
   @Post(':id(^[^:/]+)::resume')
   @HttpCode(200)
-  async resume(@Req() request: EdgeRequest, @Param('id') id: string) {
-    return native.encodeTask(await this.commands.execute(new ResumeTask(principalOf(request), id)));
+  async resume(@CurrentPrincipal() principal: Principal, @Param('id') id: string) {
+    return native.encodeTask(await this.commands.execute(new ResumeTask(principal, id)));
   }
 
   /** Streams updates in the format of A2A v1.0, from the snapshot to the end of the task. */
   @Get(':id/stream')
-  async stream(@Req() request: EdgeRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
+  async stream(
+    @CurrentPrincipal() principal: Principal,
+    @LastEventId() lastEventId: string | undefined,
+    @Req() request: EdgeRequest,
+    @Res() reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<void> {
     const { codec } = PROTOCOLS['1.0'];
-    const options = { until: 'end', lastEventId: lastEventIdOf(request) } as const;
-    const stream = await this.queries.execute(new SubscribeToTask(principalOf(request), id, options));
+    const stream = await this.queries.execute(new SubscribeToTask(principal, id, { until: 'end', lastEventId }));
     await this.sse.send(
       request,
       reply,

@@ -5,8 +5,11 @@ import { PROTOCOL_VERSIONS } from '@app/wire';
 import { Controller, Get, HttpCode, type OnModuleDestroy, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { A2A_BINDINGS, AgentCards } from '../a2a/cards.js';
+import { Public, Surface } from '../edge/routes/route-config.js';
 
 /** Reports what this server offers, and whether it is alive and ready. During shutdown it is alive but not ready. */
+@Surface('operations')
+@Public()
 @Controller('health')
 export class HealthController implements OnModuleDestroy {
   private isClosing = false;

@@ -2,20 +2,24 @@ import { DomainError } from '@app/domain';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { EdgeRequest } from '../edge/callers/edge-request.js';
+import { Public, Roles, Surface } from '../edge/routes/route-config.js';
 import { Metrics } from './metrics.js';
 
 /** The tenant whose admins may read the metrics. The metrics cover all tenants. */
 const OPERATING_TENANT = 'default';
 
 /** Metrics in the format of Prometheus. They need no credential on a loopback address, else that of an admin. */
+@Surface('operations')
 @Controller('metrics')
 export class MetricsController {
   constructor(private readonly metrics: Metrics) {}
 
   @Get()
+  @Public('on-loopback')
+  @Roles('admin')
   async read(@Req() request: EdgeRequest, @Res() reply: FastifyReply): Promise<void> {
     const { principal } = request;
-    if (principal !== undefined && (principal.role !== 'admin' || principal.tenantId !== OPERATING_TENANT)) {
+    if (principal !== undefined && principal.tenantId !== OPERATING_TENANT) {
       throw new DomainError(
         'Forbidden',
         `the caller is not an admin of the tenant "${OPERATING_TENANT}"; only they may read metrics`,

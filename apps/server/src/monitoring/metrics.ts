@@ -2,7 +2,7 @@ import { Database, EventDecoder } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { surfaceOf } from '../edge/http/surfaces.js';
+import { surfaceOf } from '../edge/routes/surfaces.js';
 
 /** The metrics of this process, for Prometheus. No label contains a tenant, a caller or a task. */
 @Injectable()

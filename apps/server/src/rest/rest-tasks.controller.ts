@@ -1,17 +1,20 @@
-import { invalidField, newId } from '@app/domain';
+import { invalidField, newId, type Principal } from '@app/domain';
 import { GetTask } from '@app/tasks';
 import { parseAndCheckJson, rest } from '@app/wire';
 import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { AgentCards } from '../a2a/cards.js';
-import { agentOf, agentScopeOf } from '../edge/callers/agent-scope.js';
-import { type EdgeRequest, lastEventIdOf, principalOf, traceParentOf } from '../edge/callers/edge-request.js';
+import type { AgentScope } from '../edge/callers/agent-scope.js';
+import { type EdgeRequest, traceParentOf } from '../edge/callers/edge-request.js';
+import { CurrentPrincipal, CurrentScope, LastEventId } from '../edge/callers/request-parameters.js';
 import { bodyOf } from '../edge/http/request-body.js';
+import { Surface } from '../edge/routes/route-config.js';
 import { SseStreams } from '../edge/streams/sse-streams.js';
 import { RestTasks } from './rest-tasks.js';
 
 /** The simple REST: tasks with one input and one output, for clients that do not use A2A. */
+@Surface('rest')
 @Controller('a2a')
 export class RestTasksController {
   constructor(
@@ -22,33 +25,43 @@ export class RestTasksController {
   ) {}
 
   @Get('agent')
-  agent(@Req() request: EdgeRequest) {
-    return rest.encodeAgent(this.cards.describe(agentOf(request)));
+  agent(@CurrentScope() { agent }: AgentScope) {
+    return rest.encodeAgent(this.cards.describe(agent));
   }
 
   @Post('tasks')
   @HttpCode(201)
-  async create(@Req() request: EdgeRequest) {
+  async create(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentScope() scope: AgentScope,
+    @Req() request: EdgeRequest,
+  ) {
     const body = parseAndCheckJson(bodyOf(request));
     const { message } = rest.decodeCreateTask(body, idempotencyKeyOf(request) ?? newId());
-    const options = { ...agentScopeOf(request), traceParent: traceParentOf(request) };
-    return rest.encodeTask(await this.tasks.create(principalOf(request), message, options));
+    const options = { ...scope, traceParent: traceParentOf(request) };
+    return rest.encodeTask(await this.tasks.create(principal, message, options));
   }
 
   @Get('tasks/:id')
-  async get(@Req() request: EdgeRequest, @Param('id') id: string) {
-    return rest.encodeTask(await this.queries.execute(new GetTask(principalOf(request), id, agentScopeOf(request))));
+  async get(@CurrentPrincipal() principal: Principal, @CurrentScope() scope: AgentScope, @Param('id') id: string) {
+    return rest.encodeTask(await this.queries.execute(new GetTask(principal, id, scope)));
   }
 
   @Delete('tasks/:id')
-  async cancel(@Req() request: EdgeRequest, @Param('id') id: string) {
-    return rest.encodeTask(await this.tasks.cancel(principalOf(request), id, agentScopeOf(request)));
+  async cancel(@CurrentPrincipal() principal: Principal, @CurrentScope() scope: AgentScope, @Param('id') id: string) {
+    return rest.encodeTask(await this.tasks.cancel(principal, id, scope));
   }
 
   @Get('tasks/:id/stream')
-  async stream(@Req() request: EdgeRequest, @Res() reply: FastifyReply, @Param('id') id: string): Promise<void> {
-    const options = { ...agentScopeOf(request), lastEventId: lastEventIdOf(request) };
-    await this.sse.send(request, reply, await this.tasks.openStream(principalOf(request), id, options));
+  async stream(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentScope() scope: AgentScope,
+    @LastEventId() lastEventId: string | undefined,
+    @Req() request: EdgeRequest,
+    @Res() reply: FastifyReply,
+    @Param('id') id: string,
+  ): Promise<void> {
+    await this.sse.send(request, reply, await this.tasks.openStream(principal, id, { ...scope, lastEventId }));
   }
 }
 

@@ -18,11 +18,21 @@ const agentByRequest = new WeakMap<IncomingMessage, string>();
 export const rewriteAgentPath =
   (isAgent: (name: string) => boolean) =>
   (raw: IncomingMessage): string => {
-    const [, name, path] = AGENT_PATH.exec(raw.url ?? '') ?? [];
-    if (name === undefined || path === undefined || !isAgent(name)) return raw.url ?? '/';
+    const url = toOriginForm(raw.url ?? '/');
+    const [, name, path] = AGENT_PATH.exec(url) ?? [];
+    if (name === undefined || path === undefined || !isAgent(name)) return url;
     agentByRequest.set(raw, name);
     return path;
   };
+
+/**
+ * Returns a request target as a path with a query (RFC 9112, section 3.2). Without it, the router would find routes for the
+ * other forms that nothing else recognizes: `http://host/health`, and `*health`.
+ */
+function toOriginForm(target: string): string {
+  const url = target.replace(/^https?:\/\/[^/?]*/i, '');
+  return url.startsWith('/') ? url : `/${url}`;
+}
 
 /** Returns the agent of the request's path; undefined at the root, where the default agent responds. */
 export const agentOf = (request: FastifyRequest): string | undefined => agentByRequest.get(request.raw);

@@ -1,17 +1,27 @@
 import type { Authenticator } from '@app/access';
 import type { Config } from '@app/config';
-import { DomainError } from '@app/domain';
+import { DomainError, type Principal } from '@app/domain';
 import { isLoopback } from '@app/network';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { toRequestError } from '../http/error.filter.js';
 import { rejectUnread } from '../http/json-response.js';
-import { isMetrics, isPublic } from '../http/surfaces.js';
+import { hasBody } from '../http/request-body.js';
+import type { SurfaceName } from '../routes/route-config.js';
+import { routeConfigOf } from '../routes/route-table.js';
 import type { EdgeRequest } from './edge-request.js';
 import { rateLimiter } from './rate-limiter.js';
 
+/** The surfaces whose responses depend on the version of A2A. */
+const VERSIONED: ReadonlySet<SurfaceName | undefined> = new Set([
+  'a2a-json-rpc',
+  'a2a-http-json',
+  'rest',
+  'discovery',
+] as const);
+
 /**
- * Authenticates every request before its body is read, and limits the rate of each caller. Public paths need no
- * credential. `/metrics` needs none on a loopback address without a proxy.
+ * Authenticates every request as its route requires, before its body is read, and limits the rate of each caller. While a
+ * request is authenticated, nothing is read from its connection.
  */
 export function authenticateRequests(
   fastify: FastifyInstance,
@@ -19,22 +29,38 @@ export function authenticateRequests(
   { auth, host, trustProxy, rateLimit }: Pick<Config, 'auth' | 'host' | 'trustProxy' | 'rateLimit'>,
 ): void {
   const limitRate = rateLimiter(rateLimit);
-  const isMetricsPublic = isLoopback(host) && trustProxy === false;
+  const isOnLoopback = isLoopback(host) && trustProxy === false;
+  const needsNoCredential = ({ public: when }: FastifyContextConfig) =>
+    when === 'always' || (when === 'on-loopback' && isOnLoopback);
   fastify.addHook('onRequest', async (incoming, reply) => {
     const request = incoming as EdgeRequest;
-    if (request.url.startsWith('/a2a') || request.url.startsWith('/.well-known')) reply.header('Vary', 'A2A-Version');
+    const config = routeConfigOf(request);
+    if (VERSIONED.has(config.surface)) reply.header('Vary', 'A2A-Version');
     if (auth === 'none' && !isLoopbackRequest(request)) return rejectUnread(request, reply, notLoopback());
-    if (isPublic(request) || (isMetricsPublic && isMetrics(request))) return;
+    if (needsNoCredential(config)) return;
+    const { socket } = request.raw;
+    const isPaused = hasBody(request);
+    if (isPaused) socket.pause();
     try {
-      request.principal = await authenticator.authenticate({
-        authorization: request.headers.authorization,
-        remoteAddress: request.ip,
-      });
+      const { authorization } = request.headers;
+      request.principal = await authenticator.authenticate({ authorization, remoteAddress: request.ip });
       limitRate(request.principal);
+      requireRole(request.principal, request.routeOptions.config);
+      if (isPaused) socket.resume();
     } catch (error) {
       rejectUnread(request, reply, toRequestError(error));
     }
   });
+}
+
+function requireRole({ role }: Principal, { roles }: FastifyContextConfig): void {
+  if (roles === undefined || roles.includes(role)) return;
+  const required = roles.join(' or ');
+  throw new DomainError(
+    'Forbidden',
+    `the role ${role} cannot use this path; use a credential with the role ${required}`,
+    {},
+  );
 }
 
 /**

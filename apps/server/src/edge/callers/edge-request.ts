@@ -4,13 +4,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** A request after the hooks of the HTTP edge. */
 export interface EdgeRequest extends FastifyRequest {
-  /** Absent on public paths. */
+  /** Absent on public routes. */
   principal?: Principal;
   /** The bytes, at most `BOUNDS.requestBodyBytes`, or the reason why they were not read. Use `bodyOf` to read it. */
   body: Buffer | RequestError | undefined;
   /** The id of the JSON-RPC call in the body. Absent until the body is parsed, and on other surfaces. */
   rpcId?: RpcId;
 }
+
+/** Returns the path of a URL without its query. */
+export const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
 /** Returns the authenticated caller. Errors: Unauthenticated. */
 export function principalOf(request: EdgeRequest): Principal {

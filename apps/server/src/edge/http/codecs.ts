@@ -7,8 +7,7 @@ import {
   protocolVersionOf,
   TransportError,
 } from '@app/wire';
-import type { EdgeRequest } from '../callers/edge-request.js';
-import { httpJsonPathOf } from './surfaces.js';
+import { type EdgeRequest, pathOf } from '../callers/edge-request.js';
 
 const CODECS = Object.values(PROTOCOLS).map(({ codec }) => codec);
 
@@ -57,6 +56,12 @@ export function httpRouteOf(codec: A2aCodec, request: EdgeRequest): HttpRoute {
     throw new TransportError('MethodNotFound', `A2A ${codec.version} has no such path; ${hint}`, error.details);
   }
 }
+
+/** Returns the path below the base path of the HTTP+JSON binding, percent-encoded as it was sent. */
+const httpJsonPathOf = ({ url }: EdgeRequest): string =>
+  pathOf(url)
+    .replace(/^\/a2a\/v1(?:\/|$)/, '')
+    .replace(/\/$/, '');
 
 function hasRoute(codec: A2aCodec, routeIn: (codec: A2aCodec) => HttpRoute): boolean {
   try {

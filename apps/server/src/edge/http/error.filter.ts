@@ -12,22 +12,21 @@ import {
 import type { FastifyReply } from 'fastify';
 import { ClientDisconnected, type EdgeRequest } from '../callers/edge-request.js';
 import { sendError } from './json-response.js';
-import type { RouteTable } from './route-table.js';
-import { surfaceOf } from './surfaces.js';
+import { surfaceOf } from '../routes/surfaces.js';
 
 /** Sends what a controller throws in the error format of the request's surface, and logs what the client does not see. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('http');
 
-  constructor(private readonly routes: RouteTable) {}
-
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<EdgeRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    // Only Nest throws this exception, for a request that matches no route.
+    // Thrown by Nest if no route matches, and by UnknownPathsController.
     const isUnrouted = thrown instanceof NotFoundException;
-    const error = isUnrouted ? this.routes.routeNotFound(request.method, request.url) : toRequestError(thrown);
+    const error = isUnrouted
+      ? request.server.routeTable.routeNotFound(request.method, request.url)
+      : toRequestError(thrown);
     if (!isUnrouted && thrown !== error && !(thrown instanceof ClientDisconnected)) this.log(request, error, thrown);
     sendError(request, reply, error);
   }

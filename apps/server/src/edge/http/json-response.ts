@@ -9,10 +9,10 @@ import {
   TransportError,
 } from '@app/wire';
 import type { FastifyReply } from 'fastify';
-import type { EdgeRequest } from '../callers/edge-request.js';
+import { type EdgeRequest, pathOf } from '../callers/edge-request.js';
 import { errorCodecOf } from './codecs.js';
-import { discardBody } from './request-body.js';
-import { pathOf, responseMediaTypeOf, surfaceOf } from './surfaces.js';
+import { leaveBodyUnread } from './request-body.js';
+import { responseMediaTypeOf, surfaceOf } from '../routes/surfaces.js';
 
 interface ErrorResponse {
   readonly status: number;
@@ -31,9 +31,9 @@ export function sendError(request: EdgeRequest, reply: FastifyReply, error: Requ
   sendJson(request, reply, body, status);
 }
 
-/** Sends an error without reading the body. The connection closes, so that the body is not read as the next request. */
+/** Sends an error without reading the body, and closes the connection. */
 export function rejectUnread(request: EdgeRequest, reply: FastifyReply, error: RequestError): void {
-  discardBody(request.raw);
+  leaveBodyUnread(request.raw);
   reply.header('Connection', 'close');
   sendError(request, reply, error);
 }

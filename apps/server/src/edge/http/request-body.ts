@@ -3,10 +3,10 @@ import { BOUNDS } from '@app/domain';
 import { asRequestError, checkMediaType, type RequestError, TransportError } from '@app/wire';
 import type { FastifyInstance } from 'fastify';
 import type { EdgeRequest } from '../callers/edge-request.js';
-import { requestMediaTypesOf } from './surfaces.js';
+import { requestMediaTypesOf } from '../routes/surfaces.js';
 
-/** How long a client may continue to send a body that the server does not read, before the connection is closed. */
-const DISCARD_TIMEOUT_MS = 1_000;
+/** How long a client whose body is rejected may take to read the response, before the connection is closed. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
  * Replaces the body parsers of Fastify by one that checks the media type and reads the bytes up to the limit. A body that
@@ -24,21 +24,42 @@ export function bodyOf(request: EdgeRequest): Buffer {
   if (request.body instanceof Error) throw request.body;
   if (request.body !== undefined) return request.body;
   // Fastify does not pass a body without a content type to the parser.
-  const { 'content-type': contentType, 'content-length': length, 'transfer-encoding': coding } = request.headers;
-  if (Number(length ?? 0) > 0 || coding !== undefined) checkMediaType({ contentType });
+  if (hasBody(request)) checkMediaType({ contentType: request.headers['content-type'] });
   return Buffer.alloc(0);
 }
 
-/**
- * Discards the remaining body and closes the connection in two steps. If the connection were closed while the client
- * sends, the client would get a reset and might not see the response.
- */
-export function discardBody(raw: IncomingMessage): void {
+/** Whether a body follows the headers. */
+export const hasBody = ({ headers }: EdgeRequest): boolean =>
+  Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined;
+
+/** Reads nothing more of the body, and closes the connection after the response. */
+export function leaveBodyUnread(raw: IncomingMessage): void {
   const { socket } = raw;
+  socket.pause();
+  // Node resumes the socket after the response, to discard the body.
+  socket.on('resume', () => {
+    if (!raw.complete) socket.pause();
+  });
+  closeAfterResponse(raw);
+}
+
+/** Discards the remaining body, and closes the connection after the response. */
+function discardBody(raw: IncomingMessage): void {
   raw.resume();
+  closeAfterResponse(raw);
+}
+
+/**
+ * Closes the connection in two steps. If it were closed while the client sends, the client would get a reset and might not
+ * see the response.
+ */
+function closeAfterResponse(raw: IncomingMessage): void {
+  const { socket } = raw;
   socket.destroySoon = () => {
     socket.end();
-    setTimeout(() => socket.destroy(), DISCARD_TIMEOUT_MS).unref();
+    // With no body left to read, the end of the client's side is read, and the connection closes without the timeout.
+    if (raw.complete) socket.resume();
+    setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
   };
 }
 
