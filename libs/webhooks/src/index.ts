@@ -1,7 +1,7 @@
-export { ListWebhookDeliveries } from './list-webhook-deliveries.query.js';
-export { WebhookClient } from './webhook-client.js';
-export { type WebhookDelivery, type WebhookDeliveryState, WebhookOutbox } from './webhook-outbox.js';
-export { WebhookPayloads } from './webhook-payloads.js';
-export { WebhookSender, type WebhookSenderOptions } from './webhook-sender.js';
-export { WebhookSigner } from './webhook-signer.js';
+export { ListWebhookDeliveries } from './outbox/list-webhook-deliveries.query.js';
+export { WebhookClient } from './requests/webhook-client.js';
+export { type WebhookDelivery, type WebhookDeliveryState, WebhookOutbox } from './outbox/webhook-outbox.js';
+export { WebhookPayloads } from './requests/webhook-payloads.js';
+export { WebhookSender, type WebhookSenderOptions } from './sender/webhook-sender.js';
+export { WebhookSigner } from './requests/webhook-signer.js';
 export { WebhooksModule } from './webhooks.module.js';

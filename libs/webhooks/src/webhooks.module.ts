@@ -2,12 +2,12 @@ import { Database, EventDecoder, ServerSecret, TaskWakeups, WebhookCipher } from
 import { PushPolicy, TaskReader } from '@app/tasks';
 import type { A2aCodec, ProtocolVersion } from '@app/wire';
 import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { ListWebhookDeliveriesHandler } from './list-webhook-deliveries.query.js';
-import { WebhookOutbox } from './webhook-outbox.js';
-import { WEBHOOK_SENDER_DEFAULTS, WebhookSender } from './webhook-sender.js';
-import { WebhookSigner } from './webhook-signer.js';
-import { WebhookPayloads } from './webhook-payloads.js';
-import { WebhookClient } from './webhook-client.js';
+import { ListWebhookDeliveriesHandler } from './outbox/list-webhook-deliveries.query.js';
+import { WebhookOutbox } from './outbox/webhook-outbox.js';
+import { WEBHOOK_SENDER_DEFAULTS, WebhookSender } from './sender/webhook-sender.js';
+import { WebhookSigner } from './requests/webhook-signer.js';
+import { WebhookPayloads } from './requests/webhook-payloads.js';
+import { WebhookClient } from './requests/webhook-client.js';
 
 export interface WebhooksOptions {
   readonly codecFor: (protocolVersion: ProtocolVersion) => A2aCodec;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { evolve, isClientVisible, type RecordedEvent, type TaskEvent } from '@app/domain';
 import { updatesOf } from '@app/wire';
-import { NOW } from '../../../test/support/decider-spec.js';
-import { agentMessage, aMessage, CLAIM, RUNNING, SUBMITTED } from '../../../test/support/tasks.js';
+import { NOW } from '../../../../test/support/decider-spec.js';
+import { agentMessage, aMessage, CLAIM, RUNNING, SUBMITTED } from '../../../../test/support/tasks.js';
 
 describe('a webhook delivery', () => {
   const run = { runId: CLAIM.runId, seq: 1 };

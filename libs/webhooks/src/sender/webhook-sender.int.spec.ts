@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { WebhookOutbox, type WebhookSender } from '@app/webhooks';
 import { PushPolicy } from '@app/tasks';
-import { Acta, anAgent, type Replica } from '../../../test/support/acta.js';
-import { startWebhookSender, type SenderSetup } from '../../../test/support/webhook-senders.js';
-import { aMember, aMessage } from '../../../test/support/tasks.js';
-import { type WebhookResponse, stateIn, WebhookReceiver } from '../../../test/support/clients/webhook-receiver.js';
+import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
+import { startWebhookSender, type SenderSetup } from '../../../../test/support/webhook-senders.js';
+import { aMember, aMessage } from '../../../../test/support/tasks.js';
+import { type WebhookResponse, stateIn, WebhookReceiver } from '../../../../test/support/clients/webhook-receiver.js';
 
 const alice = aMember('alice');
 const V1 = { protocolVersion: '1.0' };

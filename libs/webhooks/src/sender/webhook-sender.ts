@@ -3,10 +3,10 @@ import type { TaskWakeups, WebhookTarget } from '@app/storage';
 import type { A2aCodec, ProtocolVersion } from '@app/wire';
 import type { Subscription } from 'rxjs';
 import { AdaptiveConcurrency } from './adaptive-concurrency.js';
-import { type WebhookClient, WebhookFailure } from './webhook-client.js';
-import type { DeliveryOutcome, DueDelivery, WebhookClaim, WebhookOutbox } from './webhook-outbox.js';
-import type { WebhookPayloads } from './webhook-payloads.js';
-import type { WebhookSigner } from './webhook-signer.js';
+import { type WebhookClient, WebhookFailure } from '../requests/webhook-client.js';
+import type { DeliveryOutcome, DueDelivery, WebhookClaim, WebhookOutbox } from '../outbox/webhook-outbox.js';
+import type { WebhookPayloads } from '../requests/webhook-payloads.js';
+import type { WebhookSigner } from '../requests/webhook-signer.js';
 
 /** The backoff is the wait between two attempts at one delivery. */
 export interface WebhookSenderOptions extends BackoffPolicy {
