@@ -33,6 +33,7 @@ create table event (
   correlation_id text not null,
   protocol_version text,
   trace_parent text,
+  trace_state text,
   recorded_at timestamptz(3) not null,
   previous_hash bytea not null,
   hash bytea not null,
@@ -61,7 +62,8 @@ comment on column event.command_fingerprint is
 comment on column event.causation_id is 'The event or message that caused the command. Null if there is none.';
 comment on column event.correlation_id is 'The context of the task.';
 comment on column event.protocol_version is 'The A2A version of the request. Null if no request caused the event.';
-comment on column event.trace_parent is 'The W3C trace context of the request. Null if it had none.';
+comment on column event.trace_parent is 'The header traceparent of the request (W3C trace context). Null if it had none.';
+comment on column event.trace_state is 'The header tracestate of the request. Null if it had none.';
 comment on column event.recorded_at is 'When the server decided the event, in server time. It never decreases in a stream.';
 comment on column event.previous_hash is 'The hash of the previous event of the stream. 32 zero bytes for the first event.';
 comment on column event.hash is 'The SHA-256 of previous_hash and of the stored bytes of the other hashed columns.';

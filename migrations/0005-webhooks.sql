@@ -23,13 +23,15 @@ comment on column push_config.config_id is 'The webhook. Clients can choose its 
 comment on column push_config.protocol_version is 'The A2A version of the payloads.';
 comment on column push_config.sealed_target is
   'The address and the secrets, encrypted. Their key derives from the key of the task, so it is erased with the task.';
-comment on column push_config.origin_key is 'A keyed hash of the origin of the address, to limit the deliveries to one origin.';
-comment on column push_config.url_key is 'A keyed hash of the address, to limit the deliveries to one address.';
+comment on column push_config.origin_key is 'A keyed hash of the tenant and the origin of the address, to limit the deliveries to one origin.';
+comment on column push_config.url_key is 'A keyed hash of the tenant and the address, to limit the deliveries to one address.';
 comment on column push_config.next_attempt_at is
   'When the next delivery is due, or when the lease ends, in database time. Null if no delivery is pending.';
 comment on column push_config.lease is 'The sender that has leased the webhook. Null if no sender has.';
 
-create index push_config_due on push_config (next_attempt_at) where next_attempt_at is not null;
+-- A claim steps from tenant to tenant along this index.
+create index push_config_due on push_config (tenant_id, next_attempt_at) include (origin_key, url_key)
+  where next_attempt_at is not null;
 
 create table push_delivery (
   tenant_id text collate "C" not null,

@@ -113,6 +113,7 @@ CREATE TABLE event (
   correlation_id text NOT NULL,
   protocol_version text,
   trace_parent text,
+  trace_state text,
   recorded_at timestamp(3) with time zone NOT NULL,
   previous_hash bytea NOT NULL,
   hash bytea NOT NULL,
@@ -141,7 +142,8 @@ COMMENT ON COLUMN event.command_fingerprint IS 'A keyed hash of the payload of t
 COMMENT ON COLUMN event.causation_id IS 'The event or message that caused the command. Null if there is none.';
 COMMENT ON COLUMN event.correlation_id IS 'The context of the task.';
 COMMENT ON COLUMN event.protocol_version IS 'The A2A version of the request. Null if no request caused the event.';
-COMMENT ON COLUMN event.trace_parent IS 'The W3C trace context of the request. Null if it had none.';
+COMMENT ON COLUMN event.trace_parent IS 'The header traceparent of the request (W3C trace context). Null if it had none.';
+COMMENT ON COLUMN event.trace_state IS 'The header tracestate of the request. Null if it had none.';
 COMMENT ON COLUMN event.recorded_at IS 'When the server decided the event, in server time. It never decreases in a stream.';
 COMMENT ON COLUMN event.previous_hash IS 'The hash of the previous event of the stream. 32 zero bytes for the first event.';
 COMMENT ON COLUMN event.hash IS 'The SHA-256 of previous_hash and of the stored bytes of the other hashed columns.';
@@ -194,15 +196,15 @@ CREATE TABLE push_config (
   lease uuid,
   CONSTRAINT push_config_pkey PRIMARY KEY (tenant_id, task_id, config_id)
 );
-CREATE INDEX push_config_due ON push_config USING btree (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX push_config_due ON push_config USING btree (tenant_id, next_attempt_at) INCLUDE (origin_key, url_key) WHERE next_attempt_at IS NOT NULL;
 COMMENT ON TABLE push_config IS 'The webhooks of each task.';
 COMMENT ON COLUMN push_config.tenant_id IS 'The tenant that owns the task.';
 COMMENT ON COLUMN push_config.task_id IS 'The task.';
 COMMENT ON COLUMN push_config.config_id IS 'The webhook. Clients can choose its id.';
 COMMENT ON COLUMN push_config.protocol_version IS 'The A2A version of the payloads.';
 COMMENT ON COLUMN push_config.sealed_target IS 'The address and the secrets, encrypted. Their key derives from the key of the task, so it is erased with the task.';
-COMMENT ON COLUMN push_config.origin_key IS 'A keyed hash of the origin of the address, to limit the deliveries to one origin.';
-COMMENT ON COLUMN push_config.url_key IS 'A keyed hash of the address, to limit the deliveries to one address.';
+COMMENT ON COLUMN push_config.origin_key IS 'A keyed hash of the tenant and the origin of the address, to limit the deliveries to one origin.';
+COMMENT ON COLUMN push_config.url_key IS 'A keyed hash of the tenant and the address, to limit the deliveries to one address.';
 COMMENT ON COLUMN push_config.next_attempt_at IS 'When the next delivery is due, or when the lease ends, in database time. Null if no delivery is pending.';
 COMMENT ON COLUMN push_config.lease IS 'The sender that has leased the webhook. Null if no sender has.';
 
@@ -374,7 +376,8 @@ CREATE OR REPLACE FUNCTION append_events(p_tenant text,
   p_fingerprint bytea,
   p_causation text,
   p_protocol text,
-  p_trace text,
+  p_trace_parent text,
+  p_trace_state text,
   p_recorded_at timestamp with time zone,
   p_epoch integer,
   p_schema smallint,
@@ -444,10 +447,10 @@ begin
   -- 4. Insert the events, in order.
   insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, content, actor_subject,
     actor_role, command_id, command_fingerprint, causation_id, correlation_id, protocol_version, trace_parent,
-    recorded_at, previous_hash, hash, epoch)
+    trace_state, recorded_at, previous_hash, hash, epoch)
   select p_tenant, p_task, p_expected + e.i, e.event_id, e.type, p_schema, e.facts::json, e.content, p_actor_subject,
-    p_actor_role, p_command, p_fingerprint, p_causation, p_context, p_protocol, p_trace,
-    p_recorded_at, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end, e.hash, p_epoch
+    p_actor_role, p_command, p_fingerprint, p_causation, p_context, p_protocol, p_trace_parent,
+    p_trace_state, p_recorded_at, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end, e.hash, p_epoch
   from unnest(p_event_ids, p_types, p_facts, p_contents, p_hashes)
     with ordinality as e (event_id, type, facts, content, hash, i)
   order by e.i;
@@ -543,6 +546,12 @@ begin
     delete from push_delivery d
     where d.tenant_id = p_tenant and d.task_id = p_task and p_pushes -> 'deleted' ? d.config_id
       and d.state <> 'delivered';
+  end if;
+
+  -- The sender has marked the outstanding deliveries as dead. They stay, to show why the webhook was retired.
+  if p_pushes ? 'retired' then
+    delete from push_config c
+    where c.tenant_id = p_tenant and c.task_id = p_task and p_pushes -> 'retired' ? c.config_id;
   end if;
 
   if p_pushes ? 'deliveries' then

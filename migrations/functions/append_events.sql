@@ -9,7 +9,7 @@ create or replace function append_events(
   p_receipt_subject text, p_receipt_message text,
   p_context text, p_owner text, p_ring text, p_agent text, p_wrapped_key bytea,
   p_actor_subject text, p_actor_role text, p_command text, p_fingerprint bytea, p_causation text,
-  p_protocol text, p_trace text, p_recorded_at timestamptz, p_epoch integer, p_schema smallint,
+  p_protocol text, p_trace_parent text, p_trace_state text, p_recorded_at timestamptz, p_epoch integer, p_schema smallint,
   p_event_ids uuid[], p_types text[], p_facts text[], p_contents bytea[],
   p_previous_hash bytea, p_hashes bytea[],
   p_status text, p_status_at timestamptz, p_state text, p_rows jsonb, p_lease_ms integer, p_pushes jsonb)
@@ -67,10 +67,10 @@ begin
   -- 4. Insert the events, in order.
   insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, content, actor_subject,
     actor_role, command_id, command_fingerprint, causation_id, correlation_id, protocol_version, trace_parent,
-    recorded_at, previous_hash, hash, epoch)
+    trace_state, recorded_at, previous_hash, hash, epoch)
   select p_tenant, p_task, p_expected + e.i, e.event_id, e.type, p_schema, e.facts::json, e.content, p_actor_subject,
-    p_actor_role, p_command, p_fingerprint, p_causation, p_context, p_protocol, p_trace,
-    p_recorded_at, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end, e.hash, p_epoch
+    p_actor_role, p_command, p_fingerprint, p_causation, p_context, p_protocol, p_trace_parent,
+    p_trace_state, p_recorded_at, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end, e.hash, p_epoch
   from unnest(p_event_ids, p_types, p_facts, p_contents, p_hashes)
     with ordinality as e (event_id, type, facts, content, hash, i)
   order by e.i;

@@ -26,6 +26,12 @@ begin
       and d.state <> 'delivered';
   end if;
 
+  -- The sender has marked the outstanding deliveries as dead. They stay, to show why the webhook was retired.
+  if p_pushes ? 'retired' then
+    delete from push_config c
+    where c.tenant_id = p_tenant and c.task_id = p_task and p_pushes -> 'retired' ? c.config_id;
+  end if;
+
   if p_pushes ? 'deliveries' then
     insert into push_delivery (tenant_id, task_id, config_id, version)
     select p_tenant, p_task, d.config_id, d.version

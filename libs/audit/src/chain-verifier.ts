@@ -45,6 +45,7 @@ export class ChainVerifier {
       correlationId: event.correlation_id,
       protocolVersion: event.protocol_version,
       traceParent: event.trace_parent,
+      traceState: event.trace_state,
       recordedAt: event.recorded_at.toISOString(),
     });
     return hash.equals(event.hash) ? null : breakOf('altered-event');

@@ -37,6 +37,7 @@ export {
   type TaskState,
   type TaskStatus,
 } from './task/task.state.js';
+export type { TraceContext } from './trace-context.js';
 export { type MissingContent, type ViewPart, visibleChunk } from './view/placeholder.js';
 export { appendChunk, messageOfEvent, TaskFold, withUsableContext } from './view/task.fold.js';
 export {

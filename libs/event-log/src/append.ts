@@ -1,4 +1,4 @@
-import type { Actor, Fence, RecordedEvent, TaskEvent, TaskState } from '@app/domain';
+import type { Actor, Fence, RecordedEvent, TaskEvent, TaskState, TraceContext } from '@app/domain';
 import type { WebhookRows, StreamHead } from '@app/storage';
 
 /** Proof that a caller's message was received: the task that it was added to, and the fingerprint of its command. */
@@ -59,7 +59,7 @@ export interface Append {
   readonly receipt?: { readonly subject: string; readonly messageId: string };
   readonly causationId?: string;
   readonly protocolVersion?: string;
-  readonly traceParent?: string;
+  readonly trace?: TraceContext;
   /** The duration of the lease if one of the events is `RunStarted`. */
   readonly leaseMs: number;
 }

@@ -13,7 +13,7 @@ export const LOAD_HEAD: NamedStatement = {
 /** The columns of `StoredEvent`, for a statement in which the table `event` has the alias `e`. */
 export const EVENT_COLUMNS = `e.tenant_id, e.task_id, e.version, e.event_id, e.type, e.schema_version, e.facts::text as facts, e.content,
     e.actor_subject, e.actor_role, e.command_id, e.command_fingerprint, e.causation_id, e.correlation_id,
-    e.protocol_version, e.trace_parent, e.recorded_at, e.previous_hash, e.hash, e.position, e.transaction_id, e.epoch`;
+    e.protocol_version, e.trace_parent, e.trace_state, e.recorded_at, e.previous_hash, e.hash, e.position, e.transaction_id, e.epoch`;
 
 /** Selects a range of one stream by version. Versions have no gaps. */
 export const READ_STREAM: NamedStatement = {

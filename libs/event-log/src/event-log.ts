@@ -197,7 +197,8 @@ export class EventLog {
         causationId: append.causationId ?? null,
         correlationId: append.state.contextId,
         protocolVersion: append.protocolVersion ?? null,
-        traceParent: append.traceParent ?? null,
+        traceParent: append.trace?.parent ?? null,
+        traceState: append.trace?.state ?? null,
         recordedAt: append.recordedAt,
       });
       ids.push(eventId);

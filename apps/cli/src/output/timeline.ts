@@ -108,9 +108,13 @@ function summarizeFacts(event: RecordedEvent): string[] {
     case 'ReplySent':
     case 'TaskCompleted':
     case 'TaskRejected':
-    case 'PushConfigSet':
-    case 'PushConfigDeleted':
       return [];
+    case 'PushConfigSet':
+      return [`webhook ${event.facts.configId}`];
+    case 'PushConfigDeleted': {
+      const { configId, reason } = event.facts;
+      return [`webhook ${configId}`, ...(reason === undefined ? [] : [reason])];
+    }
   }
 }
 
@@ -132,6 +136,7 @@ export function eventJson({ stored, event }: StoredTaskEvent) {
     contextId: stored.correlation_id,
     protocolVersion: stored.protocol_version,
     traceParent: stored.trace_parent,
+    traceState: stored.trace_state,
     previousHash: stored.previous_hash.toString('hex'),
     hash: stored.hash.toString('hex'),
   };

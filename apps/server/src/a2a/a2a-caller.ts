@@ -10,13 +10,8 @@ import {
 } from '@app/wire';
 import type { FastifyReply } from 'fastify';
 import { agentScopeOf } from '../edge/callers/agent-scope.js';
-import {
-  disconnectSignal,
-  type EdgeRequest,
-  lastEventIdOf,
-  principalOf,
-  traceParentOf,
-} from '../edge/callers/edge-request.js';
+import { disconnectSignal, type EdgeRequest, lastEventIdOf, principalOf } from '../edge/callers/edge-request.js';
+import { traceContextOf } from '../edge/callers/trace-context.js';
 import type { SseSource } from '../edge/streams/sse-streams.js';
 import type { A2aCaller } from './a2a-operations.js';
 
@@ -39,7 +34,7 @@ export function callerOf(
     subscriptionUntil: codec.subscriptionUntil,
     signal: disconnectSignal(reply),
     scope,
-    traceParent: traceParentOf(request),
+    trace: traceContextOf(request),
     lastEventId: lastEventIdOf(request),
   };
 }

@@ -1,4 +1,13 @@
-import { DomainError, invalidField, type Json, type Principal, taskNotFound, type TaskView, textOf } from '@app/domain';
+import {
+  DomainError,
+  invalidField,
+  type Json,
+  type Principal,
+  taskNotFound,
+  type TaskView,
+  textOf,
+  type TraceContext,
+} from '@app/domain';
 import { SubscribeToTask, SubscribeToTaskHandler, type TaskStream } from '@app/streaming';
 import {
   CancelTask,
@@ -33,7 +42,7 @@ export interface A2aCaller {
   /** The `Authorization` header. It is checked again while the response is open. */
   readonly authorization: string | undefined;
   readonly protocolVersion: ProtocolVersion;
-  readonly traceParent?: string;
+  readonly trace?: TraceContext;
   readonly scope: AgentScope;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
@@ -91,8 +100,8 @@ export class A2aOperations {
       this.queries.execute(new GetTask(principal, taskId, { ...scope, historyLength })),
     listTasks: (params, { principal, scope }) =>
       this.queries.execute(new ListTasks(principal, { ...params, ...scope })),
-    cancelTask: ({ taskId }, { principal, scope, protocolVersion }) =>
-      this.commands.execute(new CancelTask(principal, taskId, { ...scope, protocolVersion })),
+    cancelTask: ({ taskId }, { principal, scope, protocolVersion, trace }) =>
+      this.commands.execute(new CancelTask(principal, taskId, { ...scope, protocolVersion, trace })),
     createPushConfig: ({ taskId, ...config }, { principal, scope, protocolVersion }) =>
       this.commands.execute(new SetPushConfig(principal, { ...scope, taskId }, config, protocolVersion)),
     getPushConfig: ({ taskId, configId }, { principal, scope }) =>
@@ -142,9 +151,9 @@ export class A2aOperations {
   /** `acknowledged`: the client gets its response before the outcome. */
   private submit(params: SendRequest, caller: A2aCaller, acknowledged: boolean): Promise<SentMessage> {
     const { message, taskId, contextId, configuration } = params;
-    const { principal, scope, protocolVersion, traceParent } = caller;
+    const { principal, scope, protocolVersion, trace } = caller;
     const push = configuration.pushConfig;
-    const request = { message, taskId, contextId, acknowledged, protocolVersion, traceParent, push, ...scope };
+    const request = { message, taskId, contextId, acknowledged, protocolVersion, trace, push, ...scope };
     return this.commands.execute(new SendMessage(principal, request));
   }
 

@@ -1,4 +1,4 @@
-import type { Principal } from '@app/domain';
+import type { Principal, TraceContext } from '@app/domain';
 import { SubscribeToTask } from '@app/streaming';
 import { GetTask, ListTasks, ResumeTask } from '@app/tasks';
 import { native, PROTOCOLS } from '@app/wire';
@@ -7,7 +7,7 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { encodeStream } from '../a2a/a2a-caller.js';
 import type { EdgeRequest } from '../edge/callers/edge-request.js';
-import { CurrentPrincipal, LastEventId } from '../edge/callers/request-parameters.js';
+import { CurrentPrincipal, CurrentTrace, LastEventId } from '../edge/callers/request-parameters.js';
 import { Surface } from '../edge/routes/route-config.js';
 import { SseStreams } from '../edge/streams/sse-streams.js';
 
@@ -36,8 +36,12 @@ export class TasksController {
   /** Continues a task after an out-of-band authorization. */
   @Post(':id(^[^:/]+)::resume')
   @HttpCode(200)
-  async resume(@CurrentPrincipal() principal: Principal, @Param('id') id: string) {
-    return native.encodeTask(await this.commands.execute(new ResumeTask(principal, id)));
+  async resume(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentTrace() trace: TraceContext | undefined,
+    @Param('id') id: string,
+  ) {
+    return native.encodeTask(await this.commands.execute(new ResumeTask(principal, id, trace)));
   }
 
   /** Streams updates in the format of A2A v1.0, from the snapshot to the end of the task. */

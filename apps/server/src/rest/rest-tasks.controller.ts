@@ -1,4 +1,4 @@
-import { invalidField, newId, type Principal } from '@app/domain';
+import { invalidField, newId, type Principal, type TraceContext } from '@app/domain';
 import { GetTask } from '@app/tasks';
 import { parseAndCheckJson, rest } from '@app/wire';
 import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
@@ -6,8 +6,8 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { AgentCards } from '../a2a/cards.js';
 import type { AgentScope } from '../edge/callers/agent-scope.js';
-import { type EdgeRequest, traceParentOf } from '../edge/callers/edge-request.js';
-import { CurrentPrincipal, CurrentScope, LastEventId } from '../edge/callers/request-parameters.js';
+import type { EdgeRequest } from '../edge/callers/edge-request.js';
+import { CurrentPrincipal, CurrentScope, CurrentTrace, LastEventId } from '../edge/callers/request-parameters.js';
 import { bodyOf } from '../edge/http/request-body.js';
 import { Surface } from '../edge/routes/route-config.js';
 import { SseStreams } from '../edge/streams/sse-streams.js';
@@ -34,12 +34,12 @@ export class RestTasksController {
   async create(
     @CurrentPrincipal() principal: Principal,
     @CurrentScope() scope: AgentScope,
+    @CurrentTrace() trace: TraceContext | undefined,
     @Req() request: EdgeRequest,
   ) {
     const body = parseAndCheckJson(bodyOf(request));
     const { message } = rest.decodeCreateTask(body, idempotencyKeyOf(request) ?? newId());
-    const options = { ...scope, traceParent: traceParentOf(request) };
-    return rest.encodeTask(await this.tasks.create(principal, message, options));
+    return rest.encodeTask(await this.tasks.create(principal, message, { ...scope, trace }));
   }
 
   @Get('tasks/:id')
@@ -48,8 +48,13 @@ export class RestTasksController {
   }
 
   @Delete('tasks/:id')
-  async cancel(@CurrentPrincipal() principal: Principal, @CurrentScope() scope: AgentScope, @Param('id') id: string) {
-    return rest.encodeTask(await this.tasks.cancel(principal, id, scope));
+  async cancel(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentScope() scope: AgentScope,
+    @CurrentTrace() trace: TraceContext | undefined,
+    @Param('id') id: string,
+  ) {
+    return rest.encodeTask(await this.tasks.cancel(principal, id, { ...scope, trace }));
   }
 
   @Get('tasks/:id/stream')

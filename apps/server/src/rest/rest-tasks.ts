@@ -1,4 +1,4 @@
-import { isTerminal, type Message, type Principal, taskNotFound, type TaskView } from '@app/domain';
+import { isTerminal, type Message, type Principal, taskNotFound, type TaskView, type TraceContext } from '@app/domain';
 import { SubscribeToTask } from '@app/streaming';
 import { CancelTask, GetTask, SendMessage, TaskReader } from '@app/tasks';
 import { rest, type SseFrame } from '@app/wire';
@@ -20,7 +20,7 @@ export class RestTasks {
   async create(
     principal: Principal,
     message: Message,
-    options: AgentScope & { readonly traceParent?: string },
+    options: AgentScope & { readonly trace?: TraceContext },
   ): Promise<TaskView> {
     const request = { message, acknowledged: true, ...options };
     const { taskId, follower } = await this.commands.execute(new SendMessage(principal, request));
@@ -34,10 +34,14 @@ export class RestTasks {
   }
 
   /** Cancels a task. A task that has ended is returned unchanged. Errors: TaskNotFound, TaskNotCancelable. */
-  async cancel(principal: Principal, taskId: string, scope: AgentScope): Promise<TaskView> {
+  async cancel(
+    principal: Principal,
+    taskId: string,
+    { trace, ...scope }: AgentScope & { readonly trace?: TraceContext },
+  ): Promise<TaskView> {
     const view = await this.queries.execute(new GetTask(principal, taskId, scope));
     if (isTerminal(view.state.status)) return view;
-    return this.commands.execute(new CancelTask(principal, taskId, scope));
+    return this.commands.execute(new CancelTask(principal, taskId, { ...scope, trace }));
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { ArtifactContent, Message } from '../content.js';
-import type { LossReason, UpstreamTask } from './task.events.js';
+import type { LossReason, RetirementReason, UpstreamTask } from './task.events.js';
 
 /** The claim of a run, which may be appended together with the message that starts it. */
 export interface Claim {
@@ -81,4 +81,4 @@ export type TaskCommand =
     }
   | { readonly type: 'EnforceCancel'; readonly now: string }
   | { readonly type: 'SetPushConfig'; readonly push: PushTarget }
-  | { readonly type: 'DeletePushConfig'; readonly configId: string };
+  | { readonly type: 'DeletePushConfig'; readonly configId: string; readonly reason?: RetirementReason };

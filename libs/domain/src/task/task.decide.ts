@@ -42,9 +42,7 @@ export function decide(state: TaskState | null, taskId: string, command: TaskCom
     case 'SetPushConfig':
       return setPushConfig(state, command.push);
     case 'DeletePushConfig':
-      return state.pushConfigs?.includes(command.configId)
-        ? [{ type: 'PushConfigDeleted', facts: { configId: command.configId } }]
-        : [];
+      return deletePushConfig(state, command);
   }
 }
 
@@ -119,6 +117,14 @@ function setPushConfig(state: TaskState | null, push: PushTarget | undefined): T
     );
   }
   return [{ type: 'PushConfigSet', facts: { configId, protocolVersion }, content: { push: { url } } }];
+}
+
+function deletePushConfig(
+  { pushConfigs = [] }: TaskState,
+  { configId, reason }: Extract<TaskCommand, { type: 'DeletePushConfig' }>,
+): TaskEvent[] {
+  if (!pushConfigs.includes(configId)) return [];
+  return [{ type: 'PushConfigDeleted', facts: reason === undefined ? { configId } : { configId, reason } }];
 }
 
 /** Adds nothing to active work, or to a turn that a resume started and that has ended, because the command may be a repeat. */

@@ -46,7 +46,8 @@ export interface TaskEventFacts {
   RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string; counted: boolean };
   /** The webhook receives the events that follow. A second event with the same id replaces it. */
   PushConfigSet: { configId: string; protocolVersion: string };
-  PushConfigDeleted: { configId: string };
+  /** With a reason: Acta retired the webhook. A later `PushConfigSet` with the same id creates it again. */
+  PushConfigDeleted: { configId: string; reason?: RetirementReason };
 }
 
 /** The task of an upstream agent that does the work of this task. The upstream agent assigned its ids. */
@@ -73,6 +74,8 @@ interface TurnFacts {
 }
 
 export type FailureReason = 'agent' | 'attempts-exhausted' | 'invalid-agent-response';
+/** `status-410`: the target responded that it no longer exists (RFC 9110, section 15.5.11). */
+export type RetirementReason = 'status-410';
 export type LossReason = 'lease-expired' | 'retryable-error' | 'released';
 
 export type TaskEventType = keyof TaskEventFacts;

@@ -38,6 +38,21 @@ describe('a push configuration of a task', () => {
     given(RUNNING).when({ type: 'DeletePushConfig', configId: 'never' }).then([]);
   });
 
+  it('is retired with a reason, and can be set again with the same id', () => {
+    const retired: TaskEvent = { type: 'PushConfigDeleted', facts: { configId: 'c', reason: 'status-410' } };
+    given([...ENDED, pushConfigSet('c')])
+      .when({ type: 'DeletePushConfig', configId: 'c', reason: 'status-410' })
+      .then([retired]);
+    given([...ENDED, pushConfigSet('c'), retired])
+      .when({ type: 'DeletePushConfig', configId: 'c', reason: 'status-410' })
+      .then([]);
+    const revived = given([...ENDED, pushConfigSet('c'), retired]).when({ type: 'SetPushConfig', push: target('c') });
+    revived.then([pushConfigSet('c')]);
+    expect(given([...ENDED, pushConfigSet('c'), retired, pushConfigSet('c')]).state).toMatchObject({
+      pushConfigs: ['c'],
+    });
+  });
+
   it('replaces the configuration with the same id, and is rejected above the maximum number', () => {
     const full = [...RUNNING, ...Array.from({ length: BOUNDS.pushConfigs }, (_, index) => pushConfigSet(`c${index}`))];
     given(full)

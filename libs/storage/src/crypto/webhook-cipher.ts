@@ -16,7 +16,10 @@ export interface WebhookTarget {
 /** The changes that an append makes to the webhooks of its task, for the SQL function `write_pushes`. */
 export interface WebhookRows {
   readonly set?: { readonly configId: string; readonly protocolVersion: string; readonly target: WebhookTarget };
+  /** Webhooks that are removed with their outstanding deliveries. */
   readonly deleted?: readonly string[];
+  /** Webhooks that are removed. Their deliveries stay, to show why. */
+  readonly retired?: readonly string[];
   /** The new deliveries: the webhook, and the version of the event. */
   readonly deliveries?: readonly { config_id: string; version: number }[];
 }
@@ -47,17 +50,20 @@ export class WebhookCipher {
         config_id: configId,
         protocol_version: protocolVersion,
         sealed_target: this.encrypt(target, key, { ...task, configId }).toString('base64'),
-        origin_key: this.blindIndex(origin).toString('base64'),
-        url_key: this.blindIndex(origin + pathname).toString('base64'),
+        origin_key: this.blindIndex(task.tenantId, origin).toString('base64'),
+        url_key: this.blindIndex(task.tenantId, origin + pathname).toString('base64'),
       },
     };
   }
 
-  /** Throws when the bytes are not what was stored for this webhook. */
-  decrypt(encrypted: Buffer, key: TaskKey, webhook: WebhookKey): WebhookTarget {
-    return JSON.parse(
-      decryptBytes(this.targetKeyOf(key), encrypted, associatedDataOf(webhook)).toString(),
-    ) as WebhookTarget;
+  /** Returns null if the bytes are not what was stored for this webhook with this server's secret. */
+  decrypt(encrypted: Buffer, key: TaskKey, webhook: WebhookKey): WebhookTarget | null {
+    try {
+      const plain = decryptBytes(this.targetKeyOf(key), encrypted, associatedDataOf(webhook));
+      return JSON.parse(plain.toString()) as WebhookTarget;
+    } catch {
+      return null;
+    }
   }
 
   private encrypt(target: WebhookTarget, key: TaskKey, webhook: WebhookKey): Buffer {
@@ -68,10 +74,9 @@ export class WebhookCipher {
     return createHmac('sha256', this.secret.key('push-credentials')).update('target').update(key).digest();
   }
 
-  /** Returns a keyed hash, by which the database can compare addresses without containing them. */
-  private blindIndex(address: string): Buffer {
-    // The prefix is part of every stored index, so it must not change.
-    return this.secret.hmac('push-credentials', `lane ${address}`).subarray(0, BLIND_INDEX_BYTES);
+  /** Returns a keyed hash, by which the database can compare the addresses of one tenant without containing them. */
+  private blindIndex(tenantId: string, address: string): Buffer {
+    return this.secret.hmac('push-credentials', JSON.stringify([tenantId, address])).subarray(0, BLIND_INDEX_BYTES);
   }
 }
 

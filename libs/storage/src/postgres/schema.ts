@@ -125,6 +125,7 @@ export interface EventTable {
   correlation_id: string;
   protocol_version: string | null;
   trace_parent: string | null;
+  trace_state: string | null;
   recorded_at: Date;
   previous_hash: Buffer;
   hash: Buffer;

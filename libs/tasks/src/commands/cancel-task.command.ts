@@ -7,6 +7,7 @@ import {
   SYSTEM_ACTOR,
   taskNotFound,
   type TaskView,
+  type TraceContext,
 } from '@app/domain';
 import { Database } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
@@ -35,6 +36,7 @@ export class CancelTask extends Command<TaskView> {
     readonly taskId: string,
     readonly options: {
       readonly protocolVersion?: string;
+      readonly trace?: TraceContext;
       readonly holder?: Fence & { readonly worker: string };
       readonly agent?: string;
     } = {},
@@ -67,11 +69,12 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
       // Database time, because the reaper of any replica compares the deadline with it.
       const now = await this.database.now();
       const deadline = new Date(now + this.policy.graceMs).toISOString();
-      const { protocolVersion, holder } = options;
+      const { protocolVersion, trace, holder } = options;
       const applied = await this.writer.apply(
         {
           ...callerCommand(principal, taskId, 'cancel'),
           ...(protocolVersion ? { protocolVersion } : {}),
+          ...(trace ? { trace } : {}),
         },
         { type: 'CancelTask', policy: this.policy.active, deadline, ...(holder === undefined ? {} : { holder }) },
         head,

@@ -1,4 +1,4 @@
-import { type Principal, taskNotFound, type TaskView } from '@app/domain';
+import { type Principal, taskNotFound, type TaskView, type TraceContext } from '@app/domain';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { AccessAudit } from '../access/access-audit.js';
 import { requireHead } from '../access/task-access.js';
@@ -13,6 +13,7 @@ export class ResumeTask extends Command<TaskView> {
   constructor(
     readonly principal: Principal,
     readonly taskId: string,
+    readonly trace?: TraceContext,
   ) {
     super();
   }
@@ -26,10 +27,11 @@ export class ResumeTaskHandler implements ICommandHandler<ResumeTask> {
     private readonly access: AccessAudit,
   ) {}
 
-  async execute({ principal, taskId }: ResumeTask): Promise<TaskView> {
+  async execute({ principal, taskId, trace }: ResumeTask): Promise<TaskView> {
     const { head } = await requireHead(this.writer, principal, { taskId });
     await this.access.record(principal, 'TaskResumed', taskId, head.state);
-    await this.writer.apply(callerCommand(principal, taskId, 'resume'), { type: 'ResumeTask' }, head);
+    const envelope = { ...callerCommand(principal, taskId, 'resume'), ...(trace ? { trace } : {}) };
+    await this.writer.apply(envelope, { type: 'ResumeTask' }, head);
     const view = await this.reader.view(principal.tenantId, taskId, { artifacts: true });
     if (view === null) throw taskNotFound(taskId);
     return view;

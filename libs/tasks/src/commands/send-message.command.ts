@@ -9,6 +9,7 @@ import {
   type PushTarget,
   taskIdOf,
   taskNotFound,
+  type TraceContext,
 } from '@app/domain';
 import type { Receipt } from '@app/event-log';
 import { ServerSecret, type StreamHead } from '@app/storage';
@@ -34,7 +35,7 @@ export interface SendMessageRequest {
   /** The client gets a response before the outcome, so the agent can no longer respond with a direct message. */
   readonly acknowledged: boolean;
   readonly protocolVersion?: string;
-  readonly traceParent?: string;
+  readonly trace?: TraceContext;
   /** A webhook for the task, from its first event on. A replay keeps the webhook of the first send. */
   readonly push?: NewPushConfig;
 }
@@ -228,7 +229,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     idempotent: boolean,
   ): CommandEnvelope {
     const { tenantId, subject, role } = principal;
-    const { message, contextId, protocolVersion, traceParent } = request;
+    const { message, contextId, protocolVersion, trace } = request;
     // Ids that the server generates are not included, because a replay does not name them.
     const payload = canonicalize({ message, taskId: request.taskId, contextId, ring })!;
     return {
@@ -239,7 +240,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       fingerprint: this.secret.hmac('fingerprint', payload),
       ...(idempotent ? { receipt: { subject, messageId: message.messageId } } : {}),
       ...(protocolVersion === undefined ? {} : { protocolVersion }),
-      ...(traceParent === undefined ? {} : { traceParent }),
+      ...(trace === undefined ? {} : { trace }),
       ...(request.push === undefined ? {} : { webhook: webhookOf(request.push) }),
     };
   }

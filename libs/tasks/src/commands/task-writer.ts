@@ -13,6 +13,7 @@ import {
   type TaskCommand,
   taskNotFound,
   type TaskState,
+  type TraceContext,
 } from '@app/domain';
 import type { Append, AppendResult, EventLog, Receipt } from '@app/event-log';
 import type { Executor, StreamHead, TaskWakeups, WebhookTarget } from '@app/storage';
@@ -28,7 +29,7 @@ export interface CommandEnvelope {
   /** HMAC of the command's payload, 32 bytes. */
   readonly fingerprint: Buffer;
   readonly protocolVersion?: string;
-  readonly traceParent?: string;
+  readonly trace?: TraceContext;
   /** The client message that this command delivers. */
   readonly receipt?: { readonly subject: string; readonly messageId: string };
   /** The target of the webhook that this command sets. It is stored encrypted in its own table and in no event. */

@@ -16,11 +16,15 @@ export function projectWebhookRows(
   let state = before;
   let set: WebhookRows['set'];
   const deleted: string[] = [];
+  const retired: string[] = [];
   const deliveries: { config_id: string; version: number }[] = [];
   for (const event of events) {
     const next = evolve(state, event, event);
     if (event.type === 'PushConfigSet' && target !== undefined) set = { ...event.facts, target };
-    if (event.type === 'PushConfigDeleted') deleted.push(event.facts.configId);
+    if (event.type === 'PushConfigDeleted') {
+      const { configId, reason } = event.facts;
+      (reason === undefined ? deleted : retired).push(configId);
+    }
     if (isClientVisible(event, state, next)) {
       for (const id of state?.pushConfigs ?? []) deliveries.push({ config_id: id, version: event.version });
     }
@@ -29,6 +33,7 @@ export function projectWebhookRows(
   return {
     ...(set === undefined ? {} : { set }),
     ...(deleted.length === 0 ? {} : { deleted }),
+    ...(retired.length === 0 ? {} : { retired }),
     ...(deliveries.length === 0 ? {} : { deliveries }),
   };
 }

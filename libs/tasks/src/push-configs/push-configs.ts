@@ -39,7 +39,10 @@ export class PushConfigs {
     return (await requireHead(this.writer, principal, task)).head;
   }
 
-  /** Returns configurations of a task in the order of `ids`. None if the content of the task was erased. */
+  /**
+   * Returns configurations of a task in the order of `ids`. None if the content of the task was erased, and without those whose
+   * stored bytes cannot be decrypted.
+   */
   async read(
     { tenantId, taskId }: { readonly tenantId: string; readonly taskId: string },
     { key }: StreamHead,
@@ -53,9 +56,9 @@ export class PushConfigs {
     ]);
     const targets = new Map(rows.map((row) => [row.config_id, row.sealed_target]));
     return ids.flatMap((configId) => {
-      const target = targets.get(configId);
-      if (target === undefined) return [];
-      return [viewOf(taskId, configId, this.cipher.decrypt(target, key, { tenantId, taskId, configId }))];
+      const encrypted = targets.get(configId);
+      const target = encrypted && this.cipher.decrypt(encrypted, key, { tenantId, taskId, configId });
+      return target ? [viewOf(taskId, configId, target)] : [];
     });
   }
 }

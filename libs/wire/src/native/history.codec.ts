@@ -16,6 +16,7 @@ export function encodeEvent({
     readonly causation_id: string | null;
     readonly protocol_version: string | null;
     readonly trace_parent: string | null;
+    readonly trace_state: string | null;
     readonly previous_hash: Buffer;
     readonly hash: Buffer;
     readonly position: string;
@@ -38,6 +39,7 @@ export function encodeEvent({
     causationId: stored.causation_id,
     protocolVersion: stored.protocol_version,
     traceParent: stored.trace_parent,
+    traceState: stored.trace_state,
     previousHash: stored.previous_hash.toString('hex'),
     hash: stored.hash.toString('hex'),
     position: stored.position,

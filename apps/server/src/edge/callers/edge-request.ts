@@ -21,14 +21,6 @@ export function principalOf(request: EdgeRequest): Principal {
   return request.principal;
 }
 
-/** Returns the W3C trace context of the request; undefined if it is missing or malformed. */
-export function traceParentOf(request: EdgeRequest): string | undefined {
-  const header = request.headers['traceparent'];
-  return typeof header === 'string' && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(header)
-    ? header
-    : undefined;
-}
-
 /** Returns the id of the last event that a reconnecting stream client has received. */
 export function lastEventIdOf(request: EdgeRequest): string | undefined {
   const header = request.headers['last-event-id'];

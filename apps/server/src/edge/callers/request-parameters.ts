@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { agentScopeOf } from './agent-scope.js';
 import { type EdgeRequest, lastEventIdOf, principalOf } from './edge-request.js';
+import { traceContextOf } from './trace-context.js';
 
 const parameter = <T>(read: (request: EdgeRequest) => T) =>
   createParamDecorator((_data: undefined, context: ExecutionContext) =>
@@ -15,3 +16,6 @@ export const CurrentScope = parameter(agentScopeOf);
 
 /** The id of the last event that a reconnecting stream client has received; undefined for a new stream. */
 export const LastEventId = parameter(lastEventIdOf);
+
+/** The W3C trace context of the request; undefined if it has none. */
+export const CurrentTrace = parameter(traceContextOf);
