@@ -89,7 +89,7 @@ export class ServerModule {
           useFactory: (directory: AgentDirectory, secret: ServerSecret) =>
             new AgentCards(directory, secret, {
               publicUrl,
-              defaultVersion: cardVersion,
+              defaultForm: cardVersion,
               capabilities: config.capabilities,
               authentication: auth === 'none' ? 'none' : 'bearer',
             }),

@@ -54,7 +54,8 @@ export interface Config {
   /** How long active runs may continue after SIGTERM before they are released. */
   readonly drainMs: number;
   readonly cancelActive: 'fence' | 'holder-only';
-  readonly cardVersion: '0.3' | '1.0';
+  /** The card for a request without `A2A-Version`. `compatible`: the card of 0.3, with the fields of 1.0. */
+  readonly cardVersion: 'compatible' | '0.3' | '1.0';
   readonly capabilities: ReadonlySet<Capability>;
   readonly pushAllowPrivate: boolean;
   readonly pushTimeoutMs: number;

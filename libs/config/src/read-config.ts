@@ -44,7 +44,7 @@ export function readConfig(env: Environment = process.env): Config {
     cancelGraceMs: read.integer('ACTA_CANCEL_GRACE_MS', 5_000, [0, 600_000]),
     drainMs: read.integer('ACTA_DRAIN_MS', 500, [0, 600_000]),
     cancelActive: read.oneOf('ACTA_CANCEL_ACTIVE', ['fence', 'holder-only'], 'fence'),
-    cardVersion: read.oneOf('ACTA_CARD_VERSION', ['0.3', '1.0'], '0.3'),
+    cardVersion: read.oneOf('ACTA_CARD_VERSION', ['compatible', '0.3', '1.0'], 'compatible'),
     capabilities: readCapabilities(read),
     pushAllowPrivate: read.flag('ACTA_PUSH_ALLOW_PRIVATE'),
     pushTimeoutMs: read.integer('ACTA_PUSH_TIMEOUT_MS', 10_000, [100, 60_000]),

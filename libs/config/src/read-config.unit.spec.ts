@@ -42,7 +42,7 @@ describe('readConfig', () => {
       cancelGraceMs: 5_000,
       drainMs: 500,
       cancelActive: 'fence',
-      cardVersion: '0.3',
+      cardVersion: 'compatible',
       capabilities: new Set(['streaming', 'pushNotifications', 'extendedAgentCard']),
       pushAllowPrivate: false,
       pushTimeoutMs: 10_000,
@@ -158,6 +158,8 @@ describe('readConfig', () => {
     ['ACTA_MAX_ATTEMPTS', { ACTA_MAX_ATTEMPTS: '0' }],
     ['ACTA_CANCEL_ACTIVE', { ACTA_CANCEL_ACTIVE: 'holder' }],
     ['ACTA_CARD_VERSION', { ACTA_CARD_VERSION: '0.2' }],
+    ['ACTA_CARD_VERSION', { ACTA_CARD_VERSION: 'Compatible' }],
+    ['ACTA_CARD_VERSION', { ACTA_CARD_VERSION: '1.0,0.3' }],
     ['ACTA_CAPABILITIES', { ACTA_CAPABILITIES: 'streaming,push' }],
     ['ACTA_OIDC_AUDIENCE', { ACTA_OIDC_ISSUER: 'https://i', ACTA_OIDC_JWKS_URL: 'https://i/keys' }],
     [

@@ -60,11 +60,11 @@ export interface CardSigner {
   readonly keysUrl: string;
 }
 
-/** Encodes an `AgentExtension`, which is the same in both versions. */
+/** Encodes an `AgentExtension`, which is the same in both versions. ProtoJSON omits `required` if it is false. */
 export const encodeExtension = ({ uri, description, required, params }: CardExtension): JsonObject => ({
   uri,
   ...(description === undefined ? {} : { description }),
-  ...(required === undefined ? {} : { required }),
+  ...(required === true ? { required } : {}),
   ...(params === undefined ? {} : { params }),
 });
 

@@ -13,6 +13,7 @@ import {
 } from '@app/domain';
 import type { CardDescription } from './card-description.js';
 import type { A2aCodec } from './codec.js';
+import { encodeCompatibleCard } from './compatible-card.js';
 import { cardInterfaces, PROTOCOLS } from './protocols.js';
 import type { Method, Operation } from './requests.js';
 import { encodeError, encodeResult } from './transport/json-rpc.js';
@@ -229,6 +230,7 @@ const payloads: Record<string, Json> = {
     v03,
     new DomainError('TaskEnded', 'the task is completed', { taskId: 't', status: 'completed' }),
   ),
+  'compatible/agent-card.json': encodeCompatibleCard(card),
 };
 
 describe('The golden payloads', () => {
@@ -238,7 +240,7 @@ describe('The golden payloads', () => {
   });
 
   it('are all compared with an encoder', () => {
-    const files = ['v1', 'v03', 'v03/http-json'].flatMap((folder) =>
+    const files = ['v1', 'v03', 'v03/http-json', 'compatible'].flatMap((folder) =>
       readdirSync(golden + folder)
         .filter((file) => file.endsWith('.json'))
         .map((file) => `${folder}/${file}`),
@@ -279,8 +281,9 @@ describe('The golden payloads', () => {
   });
 
   it('do not contain a security scheme in the card of a server without authentication', () => {
-    for (const codec of [v1, v03]) {
-      expect(JSON.stringify(codec.encodeCard({ ...card, authentication: 'none' }))).not.toMatch(/[sS]ecurity|bearer/);
+    const open = { ...card, authentication: 'none' as const };
+    for (const encoded of [v1.encodeCard(open), v03.encodeCard(open), encodeCompatibleCard(open)]) {
+      expect(JSON.stringify(encoded)).not.toMatch(/[sS]ecurity|bearer/);
     }
   });
 });

@@ -10,6 +10,7 @@ export type {
   UpstreamUpdate,
 } from './client/client-codec.js';
 export type { A2aCodec } from './codec.js';
+export { encodeCompatibleCard } from './compatible-card.js';
 export { native } from './native/index.js';
 export { resolvePlaceholders, resolveView } from './task/placeholder.js';
 export { cardInterfaces, decodeCard, PROTOCOLS } from './protocols.js';
@@ -25,4 +26,4 @@ export { A2A_JSON_MEDIA_TYPE, checkMediaType, JSON_MEDIA_TYPE, responseMediaType
 export { encodeSseComment, encodeSseFrame, encodeSseRetry, type SseFrame } from './transport/sse.js';
 export { methodNotAllowed, type RequestError, TransportError } from './transport/transport-error.js';
 export { PROTOCOL_VERSIONS, type ProtocolVersion, protocolVersionOf, VERSION_HEADER } from './transport/version.js';
-export { isStorableText, parseAndCheckJson, parseJson } from './validation/strict-json.js';
+export { isStorableText, parseAndCheckJson, parseJson } from './json/strict-json.js';

@@ -14,7 +14,7 @@ interface Protocol {
 
 /**
  * The supported versions of A2A, the preferred version first. To remove a version, delete its folder, its import and entry
- * here, and its entry in `PROTOCOL_VERSIONS`.
+ * here, and its entry in `PROTOCOL_VERSIONS`. `compatible-card.ts` combines the cards of both.
  */
 export const PROTOCOLS: Readonly<Record<ProtocolVersion, Protocol>> = { '1.0': v1, '0.3': v03 };
 

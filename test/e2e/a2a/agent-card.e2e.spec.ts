@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { http } from '../../support/clients/rpc.js';
+import { expectV03 } from '../../support/clients/schemas.js';
 import { useServer } from '../../support/processes/spec-server.js';
 import { startServer } from '../../support/processes/start-server.js';
 
 const server = useServer();
 
-async function getCard(headers: Record<string, string> = {}) {
-  const response = await http('GET', `${server.url}/.well-known/agent-card.json`, null, { headers });
+async function getCard(headers: Record<string, string> = {}, url = server.url) {
+  const response = await http('GET', `${url}/.well-known/agent-card.json`, null, { headers });
   return { ...response, body: (response.text === '' ? null : JSON.parse(response.text)) as Record<string, unknown> };
 }
 
@@ -30,12 +31,8 @@ describe('The public agent card', () => {
     expect(body).not.toHaveProperty('url');
   });
 
-  it.each<[string, Record<string, string>]>([
-    ['absent', {}],
-    ['empty', { 'A2A-Version': '' }],
-    ['0.3', { 'A2A-Version': '0.3' }],
-  ])('has the fields of A2A 0.3 and no others when A2A-Version is %s', async (_version, headers) => {
-    const { status, body } = await getCard(headers);
+  it('has the fields of A2A 0.3 and no others when A2A-Version is 0.3', async () => {
+    const { status, body } = await getCard({ 'A2A-Version': '0.3' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
       protocolVersion: '0.3.0',
@@ -44,13 +41,34 @@ describe('The public agent card', () => {
       // Clients of 0.3 append /v1 to the URL themselves.
       additionalInterfaces: ['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url: `${server.url}/a2a`, transport })),
     });
-    expect(body).not.toHaveProperty('supportedInterfaces');
+    expect(Object.keys(body)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/supportedInterfaces|signatures/)]),
+    );
   });
 
+  it.each<[string, Record<string, string>]>([
+    ['absent', {}],
+    ['empty', { 'A2A-Version': '' }],
+  ])(
+    'has the fields of both versions, with the interfaces of 1.0 first, when A2A-Version is %s',
+    async (_is, headers) => {
+      const [{ status, body }, legacy, current] = await Promise.all([
+        getCard(headers),
+        getCard({ 'A2A-Version': '0.3' }),
+        getCard({ 'A2A-Version': '1.0' }),
+      ]);
+      expect(status).toBe(200);
+      expectV03('AgentCard', body);
+      expect(body).toMatchObject(legacy.body);
+      expect(body['supportedInterfaces']).toEqual(current.body['supportedInterfaces']);
+      expect(body['securityRequirements']).toEqual(current.body['securityRequirements']);
+    },
+  );
+
   // [A2A-CARD-3]
-  it('has a separate ETag per version, and is not sent again when If-None-Match matches it', async () => {
+  it('has a separate ETag per representation, and is not sent again when If-None-Match matches it', async () => {
     const etags = new Set<string>();
-    for (const version of ['1.0', '0.3']) {
+    for (const version of ['1.0', '0.3', '']) {
       const { headers } = await getCard({ 'A2A-Version': version });
       expect(headers.get('vary')).toBe('A2A-Version');
       expect(headers.get('cache-control')).toMatch(/max-age=\d+/);
@@ -65,25 +83,56 @@ describe('The public agent card', () => {
       }
       expect((await getCard({ 'A2A-Version': version, 'If-None-Match': '"other"' })).status).toBe(200);
     }
-    expect(etags.size).toBe(2);
+    expect(etags.size).toBe(3);
+    for (const version of ['1.0', '0.3', '']) {
+      const others = [...etags].filter((_etag, index) => ['1.0', '0.3', ''][index] !== version);
+      const response = await getCard({ 'A2A-Version': version, 'If-None-Match': others.join(', ') });
+      expect([version, response.status]).toEqual([version, 200]);
+    }
   });
 
-  it('is not available when A2A-Version is not supported', async () => {
-    const { status, text, headers } = await getCard({ 'A2A-Version': '2.0' });
+  it('keeps its ETag after a restart with the same secret', async () => {
+    const start = () =>
+      startServer({ databaseUrl: server.databaseUrl, env: { ACTA_PUBLIC_URL: 'https://acta.example' } });
+    const etags = new Set<string | null>();
+    for (let starts = 0; starts < 2; starts++) {
+      const other = await start();
+      etags.add((await getCard({}, other.url)).headers.get('etag'));
+      await other.stop();
+    }
+    expect(etags.size).toBe(1);
+  }, 90_000);
+
+  it.each(['2.0', '1', '0.3.0', '1.0, 0.3', 'latest'])('is not available when A2A-Version is "%s"', async (version) => {
+    const { status, text, headers } = await getCard({ 'A2A-Version': version });
     expect(status).toBe(400);
-    expect(text).toMatch(/A2A version \\?"2\.0\\?" is not supported/);
+    const { error } = JSON.parse(text) as { error: string };
+    expect(error).toBe(`A2A version ${JSON.stringify(version)} is not supported; send A2A-Version: 1.0 or 0.3`);
     expect(headers.get('vary')).toBe('A2A-Version');
   });
 
-  it('has version 1.0 by default with ACTA_CARD_VERSION=1.0, and the base URL of ACTA_PUBLIC_URL', async () => {
-    const env = { ACTA_CARD_VERSION: '1.0', ACTA_PUBLIC_URL: 'https://agents.example.com/acta/' };
-    const other = await startServer({ env });
-    const { text } = await http('GET', `${other.url}/.well-known/agent-card.json`, null);
-    const { supportedInterfaces } = JSON.parse(text) as { supportedInterfaces: { url: string }[] };
+  it('has the base URL of ACTA_PUBLIC_URL', async () => {
+    const other = await startServer({ env: { ACTA_PUBLIC_URL: 'https://agents.example.com/acta/' } });
+    const { body } = await getCard({}, other.url);
     const root = 'https://agents.example.com/acta/a2a';
-    expect(supportedInterfaces.map(({ url }) => url)).toEqual([root, `${root}/v1`, root, root]);
+    expect(body['url']).toBe(root);
+    const urls = (body['supportedInterfaces'] as { url: string }[]).map(({ url }) => url);
+    expect(urls).toEqual([root, `${root}/v1`, root, root]);
     await other.stop();
   }, 90_000);
+
+  it.each(['0.3', '1.0'])(
+    'is that of A2A %s without A2A-Version if ACTA_CARD_VERSION names it',
+    async (version) => {
+      const other = await startServer({ env: { ACTA_CARD_VERSION: version } });
+      const requests: Record<string, string>[] = [{}, { 'A2A-Version': '' }, { 'A2A-Version': version }];
+      const texts = await Promise.all(requests.map(async (headers) => (await getCard(headers, other.url)).text));
+      expect(new Set(texts).size).toBe(1);
+      expect(texts[0]).not.toContain(version === '1.0' ? '"preferredTransport"' : '"supportedInterfaces"');
+      await other.stop();
+    },
+    90_000,
+  );
 });
 
 describe('The health check', () => {

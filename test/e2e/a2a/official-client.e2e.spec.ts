@@ -15,7 +15,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../support/clients/rpc.js';
 import { useServer } from '../../support/processes/spec-server.js';
 import {
-  cardResolverV03,
+  cardResolver,
   CLIENT_SETUPS,
   clientFromCard,
   type OfficialClient,
@@ -164,8 +164,11 @@ describe('The official client of A2A 1.0', () => {
 });
 
 describe('The card resolver of the official SDK', () => {
-  it('lists the interfaces of both versions with the resolver of A2A 1.0', async () => {
-    const card = await new DefaultAgentCardResolver().resolve(server.url);
+  it.each([
+    ['with the resolver of A2A 1.0', () => new DefaultAgentCardResolver()],
+    ['with a resolver that names no version', () => cardResolver(null)],
+  ])('lists the interfaces of both versions %s', async (_resolver, createResolver) => {
+    const card = await createResolver().resolve(server.url);
     expect(card.name).toBe('demo');
     expect(card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion)).toEqual([
       '1.0',
@@ -176,7 +179,7 @@ describe('The card resolver of the official SDK', () => {
   });
 
   it('lists the interfaces of A2A 0.3 with the resolver of A2A 0.3', async () => {
-    const card = await cardResolverV03().resolve(server.url);
+    const card = await cardResolver('0.3').resolve(server.url);
     expect(card.name).toBe('demo');
     for (const { protocolVersion, url } of card.supportedInterfaces) {
       expect(protocolVersion).toMatch(/^0\.3/);

@@ -42,7 +42,7 @@ export const CLIENT_SETUPS: ClientSetup[] = (['JSON-RPC', 'HTTP+JSON'] as const)
     {
       ...v03,
       discovery: 'from the agent card',
-      connect: (url, fetchImpl) => clientFromCard(binding, url, fetchImpl, cardResolverV03()),
+      connect: (url, fetchImpl) => clientFromCard(binding, url, fetchImpl, cardResolver('0.3')),
     },
     {
       ...v03,
@@ -57,17 +57,18 @@ export function clientFromCard(
   binding: ClientSetup['binding'],
   url: string,
   fetchImpl: typeof fetch,
-  cardResolver = new DefaultAgentCardResolver(),
+  resolver = new DefaultAgentCardResolver(),
 ): Promise<Client> {
   const transports = [new TRANSPORTS[binding]({ fetchImpl, legacyCompat: { enabled: true } })];
-  return new ClientFactory({ transports, cardResolver }).createFromUrl(url);
+  return new ClientFactory({ transports, cardResolver: resolver }).createFromUrl(url);
 }
 
-/** A resolver of v0.3, which requests the card without `A2A-Version`. */
-export function cardResolverV03(): DefaultAgentCardResolver {
+/** A resolver that requests the card in a version; null: without `A2A-Version`. */
+export function cardResolver(version: '0.3' | null): DefaultAgentCardResolver {
   const fetchImpl: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers);
-    headers.delete('A2A-Version');
+    if (version === null) headers.delete('A2A-Version');
+    else headers.set('A2A-Version', version);
     return fetch(input, { ...init, headers });
   };
   return new DefaultAgentCardResolver({ fetchImpl, legacyCompat: { enabled: true } });

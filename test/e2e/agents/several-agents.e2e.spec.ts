@@ -17,9 +17,9 @@ const OUTPUTS = { demo: 'HELLO', plain: 'plain: hello' };
 describe.each(['demo', 'plain'] as const)('The path /agents/%s', (agent) => {
   const output = OUTPUTS[agent];
 
-  it('has a public card in both versions with its own URLs and ETags', async () => {
+  it('has a public card in each version, and one of both, with its own URLs and ETags', async () => {
     const etags = new Set<string>();
-    for (const version of ['1.0', '0.3']) {
+    for (const version of ['1.0', '0.3', '']) {
       const headers = { 'A2A-Version': version };
       const card = await http('GET', `${urlOf(agent)}/.well-known/agent-card.json`, null, { headers });
       expect(card.status).toBe(200);
@@ -28,7 +28,7 @@ describe.each(['demo', 'plain'] as const)('The path /agents/%s', (agent) => {
       expect(body.name).toBe(agent);
       const urls = body.supportedInterfaces?.map(({ url }) => url) ?? [body.url];
       expect(new Set(urls)).toEqual(
-        new Set(version === '1.0' ? [`${urlOf(agent)}/a2a`, `${urlOf(agent)}/a2a/v1`] : [`${urlOf(agent)}/a2a`]),
+        new Set(version === '0.3' ? [`${urlOf(agent)}/a2a`] : [`${urlOf(agent)}/a2a`, `${urlOf(agent)}/a2a/v1`]),
       );
       const etag = card.headers.get('etag')!;
       etags.add(etag);
@@ -39,7 +39,7 @@ describe.each(['demo', 'plain'] as const)('The path /agents/%s', (agent) => {
       const root = await http('GET', `${server.url}/.well-known/agent-card.json`, null, { headers });
       etags.add(root.headers.get('etag')!);
     }
-    expect(etags.size).toBe(4);
+    expect(etags.size).toBe(6);
   });
 
   it('serves JSON-RPC in both versions', async () => {

@@ -6,8 +6,10 @@ import {
   type CardDescription,
   type CardExtension,
   cardInterfaces,
+  encodeCompatibleCard,
   type ProtocolVersion,
 } from '@app/wire';
+import { codecFor } from '../edge/http/codecs.js';
 import { KEY_SET_PATH } from './key-set.controller.js';
 
 /** The A2A bindings of this server, in order of preference. */
@@ -20,14 +22,18 @@ export class AgentCards {
     private readonly secret: ServerSecret,
     private readonly options: {
       readonly publicUrl: () => string;
-      readonly defaultVersion: ProtocolVersion;
+      /** The form of the public card for a request that names no version. */
+      readonly defaultForm: 'compatible' | ProtocolVersion;
       readonly authentication: CardDescription['authentication'];
       readonly capabilities: ReadonlySet<keyof CardDescription['capabilities']>;
     },
   ) {}
 
-  get defaultVersion(): ProtocolVersion {
-    return this.options.defaultVersion;
+  /** Encodes the public card of an agent in a version, or in the default form. */
+  encode(agent: string | undefined, version: ProtocolVersion | undefined): JsonObject {
+    const form = version ?? this.options.defaultForm;
+    const card = this.describe(agent);
+    return form === 'compatible' ? encodeCompatibleCard(card) : codecFor(form).encodeCard(card);
   }
 
   /** Returns the A2A extensions that a request to an agent may activate. */

@@ -1,14 +1,17 @@
 import type { JsonObject } from '@app/domain';
 import { type CardDescription, encodeExtension, encodeSkill } from '../../card-description.js';
-import { signCard } from './card-signature.js';
+import { canonicalForm, canonicalFormOfSdks, signCard } from './card-signature.js';
 
 /** Encodes the agent card of A2A v1.0 (section 4.4.1). It lists the interfaces of all versions, in order of preference. */
 export function encodeCard(card: CardDescription): JsonObject {
-  const unsigned = encodeUnsigned(card);
-  return card.signer === undefined ? unsigned : { ...unsigned, signatures: signCard(unsigned, card.signer) };
+  const unsigned = encodeUnsignedCard(card);
+  if (card.signer === undefined) return unsigned;
+  const payloads = [canonicalFormOfSdks(unsigned), canonicalForm(unsigned)];
+  return { ...unsigned, signatures: signCard(payloads, card.signer) };
 }
 
-function encodeUnsigned(card: CardDescription): JsonObject {
+/** Encodes the agent card of A2A v1.0 without signatures. The names of HTTP authentication schemes are case-insensitive. */
+export function encodeUnsignedCard(card: CardDescription, httpScheme = 'Bearer'): JsonObject {
   const { streaming, pushNotifications, extendedAgentCard } = card.capabilities;
   return {
     name: card.name,
@@ -29,7 +32,7 @@ function encodeUnsigned(card: CardDescription): JsonObject {
     ...(card.authentication === 'none'
       ? {}
       : {
-          securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+          securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: httpScheme } } },
           securityRequirements: [{ schemes: { bearer: {} } }],
         }),
     defaultInputModes: [...card.inputModes],

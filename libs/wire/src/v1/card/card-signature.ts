@@ -4,21 +4,23 @@ import canonicalize from 'canonicalize';
 import type { CardSigner } from '../../card-description.js';
 
 /**
- * Returns the `signatures` of an encoded card (A2A v1.0 section 8.4): JWS over the canonical form (RFC 8785) of the card without
- * them. There can be two, and a client needs one of them: the spec keeps required members that are empty, but the official SDKs
- * drop every empty value before they verify.
+ * Returns the `signatures` of a card (A2A v1.0 section 8.4): one JWS for each different payload. A client needs one of them.
+ *
+ * @param payloads the card without signatures, in the form of each verifier
  */
-export function signCard(card: JsonObject, { privateKey, keyId, keysUrl }: CardSigner): JsonObject[] {
-  const header = { alg: 'EdDSA', typ: 'JOSE', kid: keyId, jku: keysUrl };
-  const forms = new Set([canonical(withoutEmpty(card) ?? {}), canonical(card)]);
-  return [...forms].map((payload) => {
-    const protectedHeader = base64url(JSON.stringify(header));
-    const input = `${protectedHeader}.${base64url(payload)}`;
-    return { protected: protectedHeader, signature: sign(null, Buffer.from(input), privateKey).toString('base64url') };
+export function signCard(payloads: readonly string[], { privateKey, keyId, keysUrl }: CardSigner): JsonObject[] {
+  const header = base64url(JSON.stringify({ alg: 'EdDSA', typ: 'JOSE', kid: keyId, jku: keysUrl }));
+  return [...new Set(payloads)].map((payload) => {
+    const input = Buffer.from(`${header}.${base64url(payload)}`);
+    return { protected: header, signature: sign(null, input, privateKey).toString('base64url') };
   });
 }
 
-const canonical = (value: Json): string => canonicalize(value)!;
+/** Returns the canonical form of RFC 8785. */
+export const canonicalForm = (value: Json): string => canonicalize(value)!;
+
+/** Returns the form that the official SDKs verify: they drop every empty value first, and the spec keeps required members. */
+export const canonicalFormOfSdks = (value: Json): string => canonicalForm(withoutEmpty(value) ?? {});
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url');
 
@@ -26,7 +28,7 @@ function withoutEmpty(value: Json): Json | undefined {
   if (value === '' || value === null) return undefined;
   if (typeof value !== 'object') return value;
   if (Array.isArray(value)) {
-    const items = value.flatMap((item) => withoutEmpty(item) ?? []);
+    const items = value.map(withoutEmpty).filter((item) => item !== undefined);
     return items.length === 0 ? undefined : items;
   }
   const members = Object.entries(value).flatMap(([name, member]) => {
