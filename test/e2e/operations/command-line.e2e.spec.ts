@@ -143,6 +143,8 @@ describe('The command line on the embedded database of a running server', () => 
       }
       expect(await acta('tasks', 'send', 'fail', '--wait')).toMatchObject({ code: 1, stderr: '' });
       expect(await acta('tasks', 'send', 'hello', '--ring', '')).toMatchObject({ code: 0 });
+      const deliveries = await acta('pushes', 'list', '--task', 'no-such-task');
+      expect(deliveries).toEqual({ code: 0, stdout: 'No deliveries.\n', stderr: '' });
       expect((await acta('audit', 'verify', '--task', 'no-such-task')).stderr).toBe(
         'acta: task no-such-task not found\n',
       );

@@ -11,6 +11,8 @@ export interface TestDatabase {
   /** The URL of the role that owns the schema, for tests that alter events, disable triggers or change tables. */
   ownerUrl: string;
   name: string;
+  /** The name of the application role. */
+  role: string;
   /** Runs one statement as the owner of the schema, on a connection of its own. */
   asOwner<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Drops the database and closes the remaining connections to it. */
@@ -46,7 +48,7 @@ async function createDatabase(
   const ownerUrl = urlOf(server, name);
   const asOwner = <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
     withClient(ownerUrl, async (client) => (await client.query<Row>(text, values)).rows);
-  return { url: applicationUrlOf(ownerUrl), ownerUrl, name, asOwner, drop };
+  return { url: applicationUrlOf(ownerUrl), ownerUrl, name, role: applicationRole(), asOwner, drop };
 }
 
 async function ensureTemplate(server: string, client: pg.Client): Promise<string> {

@@ -1,17 +1,12 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runSqlFiles, SCHEMA_FILES } from '../../../../test/support/database/run-sql-files.js';
 import { createEmptyDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { Database } from '../postgres/database.js';
 import { inspectSchema } from './inspect-schema.js';
 import { migrate } from './migrate.js';
 import { printSchema } from './print-schema.js';
 import { readSchemaDefinition, type SchemaDefinition } from './schema-definition.js';
-import { MIGRATIONS, nextVersion } from './test/schema-folder.js';
-
-const run = promisify(execFile);
+import { nextVersion } from './test/schema-folder.js';
 
 let testDatabase: TestDatabase;
 let owner: Database;
@@ -26,27 +21,11 @@ afterEach(async () => {
   await testDatabase?.drop();
 });
 
-const files = () => [...definition.functions, ...definition.migrations].map(({ name }) => `${name}.sql`);
-
-/** Runs files like a database administrator: with psql, or as simple queries on a system without psql. */
-async function runByHand(names: readonly string[], variables: Readonly<Record<string, string>> = {}): Promise<void> {
-  const definitions = Object.entries(variables).flatMap(([name, value]) => ['-v', `${name}=${value}`]);
-  for (const name of names) {
-    const path = join(MIGRATIONS, name);
-    const args = [testDatabase.ownerUrl, '-q', '-v', 'ON_ERROR_STOP=1', ...definitions, '-f', path];
-    await run('psql', args).catch(async (error: { code?: string }) => {
-      if (error.code !== 'ENOENT') throw error;
-      const sql = await readFile(path, 'utf8');
-      await testDatabase.asOwner(sql.replace(/:(["'])(\w+)\1/g, (_, quote, key) => quote + variables[key] + quote));
-    });
-  }
-}
-
 describe('migrate after the files were run by hand', () => {
   it('records them and changes nothing, so that the schema is current', async () => {
-    const role = new URL(testDatabase.url).searchParams.get('user') ?? new URL(testDatabase.url).username;
-    await runByHand(files());
-    await runByHand(['grants.sql'], { role, schema: 'public' });
+    const { role } = testDatabase;
+    await runSqlFiles(testDatabase, SCHEMA_FILES);
+    await runSqlFiles(testDatabase, ['grants.sql'], { role, schema: 'public' });
     expect((await inspectSchema(owner.pool, definition)).problem).toMatch(
       /without a record of its migrations: run `acta migrate`/,
     );
@@ -88,7 +67,7 @@ describe('migrate after the files were run by hand', () => {
       'the table event lacks "CREATE TRIGGER event_is_append_only',
     ],
   ])('names %s, and records nothing', async (_, change, difference) => {
-    await runByHand(files());
+    await runSqlFiles(testDatabase, SCHEMA_FILES);
     await testDatabase.asOwner(change);
     await expect(migrate(owner)).rejects.toThrow(
       `The database has tables of Acta without a record of its migrations, and they differ from migrations/schema.sql: ${difference}`,

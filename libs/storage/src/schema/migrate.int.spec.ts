@@ -30,9 +30,6 @@ const start = (definition?: SchemaDefinition) =>
 const startWithoutRights = (definition?: SchemaDefinition) =>
   prepareSchema({ connection: testDatabase.url, owner: null }, definition);
 
-const applicationRole = async () =>
-  new URL(testDatabase.url).searchParams.get('user') ?? new URL(testDatabase.url).username;
-
 const errorOf = async (work: Promise<unknown>): Promise<string> => {
   const error: unknown = await work.then(
     () => null,
@@ -87,7 +84,7 @@ describe('migrate', () => {
   });
 
   it('grants the rights on new tables to the application roles of earlier runs', async () => {
-    const role = await applicationRole();
+    const role = testDatabase.role;
     expect(await migrate(owner, { grantTo: role })).toMatchObject({ granted: [role] });
     const folder = await SchemaFolder.create();
     await folder.setVersion(2, 1);
@@ -103,7 +100,7 @@ describe('migrate', () => {
     ['a migration', '0002-event-log.sql', 'The file migrations/0002-event-log.sql was edited after it was applied'],
     ['a function', 'functions/append_events.sql', 'The file migrations/functions/append_events.sql was edited after'],
   ])('names %s that was edited after it was applied, and so does a start', async (_, file, message) => {
-    await migrate(owner, { grantTo: await applicationRole() });
+    await migrate(owner, { grantTo: testDatabase.role });
     const edited = await (await SchemaFolder.create()).replace(file, '\n', '\n-- edited\n');
     const definition = await edited.toDefinition();
     const before = await functions();
@@ -122,7 +119,7 @@ describe('migrate', () => {
   });
 
   it('rejects a role that does not own the schema, unless the schema is current', async () => {
-    const role = await applicationRole();
+    const role = testDatabase.role;
     const application = new Database(testDatabase.url, { maxConnections: 1 });
     try {
       expect(await errorOf(migrate(application))).toMatch(
@@ -154,7 +151,7 @@ describe('A start', () => {
   });
 
   it('of the previous version uses the schema of a newer one with its own functions', async () => {
-    await migrate(owner, { grantTo: await applicationRole() });
+    await migrate(owner, { grantTo: testDatabase.role });
     await migrate(owner, { definition: await nextVersion() });
     await startWithoutRights();
     const replica = await new Replica(testDatabase.url, {}).open();
@@ -173,7 +170,7 @@ describe('A start', () => {
   });
 
   it('without the rights of the owner only compares, and names what to run', async () => {
-    const role = await applicationRole();
+    const role = testDatabase.role;
     const run = 'run `acta migrate` as the role that owns the schema (ACTA_OWNER_DATABASE_URL).';
     expect(await errorOf(startWithoutRights())).toBe(`The database has no tables of Acta: ${run}`);
     await start();
@@ -197,7 +194,7 @@ describe('A start', () => {
     const connections = { connection: testDatabase.url, owner: testDatabase.ownerUrl };
     await prepareSchema(connections);
     await startWithoutRights();
-    await testDatabase.asOwner(`revoke insert on event from ${await applicationRole()}`);
+    await testDatabase.asOwner(`revoke insert on event from ${testDatabase.role}`);
     await prepareSchema(connections);
     await startWithoutRights();
     await prepareSchema(connections, await nextVersion());

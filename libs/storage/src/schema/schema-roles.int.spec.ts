@@ -14,7 +14,7 @@ let role: string;
 beforeEach(async () => {
   testDatabase = await createTestDatabase();
   application = new Database(testDatabase.url, { maxConnections: 1 });
-  role = (await application.pool.query<{ name: string }>('select current_user as name')).rows[0]!.name;
+  ({ role } = testDatabase);
 });
 afterEach(async () => {
   await application?.close();

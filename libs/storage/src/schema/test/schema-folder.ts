@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSchemaDefinition, type SchemaDefinition } from '../schema-definition.js';
 
-export const MIGRATIONS = fileURLToPath(new URL('../../../../../migrations/', import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL('../../../../../migrations/', import.meta.url));
 
 /** A copy of `migrations/` that a test can change, as a different version of Acta has it. */
 export class SchemaFolder {
