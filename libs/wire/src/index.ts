@@ -22,7 +22,14 @@ export { activeExtensions, EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from '.
 export type { HttpRoute } from './transport/http-binding.js';
 export type { HttpQuery } from './transport/http-query.js';
 export { encodeError, encodeResult, readCall, type RpcCall, type RpcId } from './transport/json-rpc.js';
-export { A2A_JSON_MEDIA_TYPE, checkMediaType, JSON_MEDIA_TYPE, responseMediaType } from './transport/media-type.js';
+export {
+  A2A_JSON_MEDIA_TYPE,
+  checkMediaType,
+  EVENT_STREAM_MEDIA_TYPE,
+  JSON_MEDIA_TYPE,
+  prefersEventStream,
+  responseMediaType,
+} from './transport/media-type.js';
 export { encodeSseComment, encodeSseFrame, encodeSseRetry, type SseFrame } from './transport/sse.js';
 export { methodNotAllowed, type RequestError, TransportError } from './transport/transport-error.js';
 export { PROTOCOL_VERSIONS, type ProtocolVersion, protocolVersionOf, VERSION_HEADER } from './transport/version.js';

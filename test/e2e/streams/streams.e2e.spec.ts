@@ -22,14 +22,15 @@ const openV03 = (method: string, params: JsonObject, lastEventId?: number) =>
 const idsOf = (frames: readonly Frame[]) => frames.map(({ id }) => id);
 const isAscending = (ids: readonly number[]) => ids.every((id, index) => index === 0 || id >= ids[index - 1]!);
 
-/** Requests a stream that the server rejects, and returns its error, which is a JSON response and no stream. */
+/** Requests a stream that the server rejects, and returns its error, which is the only event of the stream. */
 async function streamError(method: string, params: object, headers: Record<string, string> = {}, version = '1.0') {
   const response = await http('POST', `${server.url}/a2a`, TOKEN, {
     headers: { 'A2A-Version': version, Accept: 'text/event-stream', ...headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }),
   });
-  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-  const { id, error } = JSON.parse(response.text) as { id: number; error: { code: number; message: string } };
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  const [, event] = /^data: (.+)\n\n$/.exec(response.text)!;
+  const { id, error } = JSON.parse(event!) as { id: number; error: { code: number; message: string } };
   expect(id).toBe(7);
   return { status: response.status, ...error };
 }
@@ -89,7 +90,7 @@ describe('SendStreamingMessage', () => {
     expect(await (await open('SendStreamingMessage', params)).remaining()).toEqual(first);
   });
 
-  it('returns an error and no stream if the message is invalid or its task is unknown', async () => {
+  it('returns an error and no update if the message is invalid or its task is unknown', async () => {
     expect(await streamError('SendStreamingMessage', { message: { messageId: 'm' } })).toMatchObject({ code: -32602 });
     const unknown = sendParams('hello', { message: { taskId: randomUUID() } });
     expect(await streamError('SendStreamingMessage', unknown)).toMatchObject({ code: -32001 });

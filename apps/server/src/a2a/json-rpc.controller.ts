@@ -39,10 +39,11 @@ export class JsonRpcController {
   }
 }
 
-/** Returns the call in the body, and keeps its id for an error response. Errors: ParseError, InvalidRequest. */
+/** Returns the call in the body, and keeps its id and method for an error response. Errors: ParseError, InvalidRequest. */
 function readRpcCall(request: EdgeRequest): RpcCall {
   const call = readCall(bodyOf(request));
   request.rpcId = call.id;
   if ('error' in call) throw call.error;
+  request.rpcMethod = call.method;
   return call;
 }

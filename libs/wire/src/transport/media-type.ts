@@ -4,6 +4,8 @@ import { TransportError } from './transport-error.js';
 export const JSON_MEDIA_TYPE = 'application/json';
 /** A2A's HTTP+JSON binding accepts this media type, too (A2A v1.0 section 11.1). */
 export const A2A_JSON_MEDIA_TYPE = 'application/a2a+json';
+/** The media type of server-sent events. */
+export const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream';
 
 const TYPE = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 
@@ -40,6 +42,10 @@ export function responseMediaType(accept: string | undefined): string {
   const jsonQuality = qualityOf(accept, [JSON_MEDIA_TYPE, 'application/*', '*/*']);
   return qualityOf(accept, [A2A_JSON_MEDIA_TYPE]) > jsonQuality ? A2A_JSON_MEDIA_TYPE : JSON_MEDIA_TYPE;
 }
+
+/** Whether `Accept` prefers an event stream to JSON (RFC 9110 section 12.5.1). */
+export const prefersEventStream = (accept: string | undefined): boolean =>
+  qualityOf(accept, [EVENT_STREAM_MEDIA_TYPE, 'text/*']) > qualityOf(accept, [JSON_MEDIA_TYPE, 'application/*', '*/*']);
 
 /** Returns the quality that `Accept` gives to the first of these ranges that it names, or 0. */
 function qualityOf(accept: string | undefined, ranges: readonly string[]): number {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { activeExtensions } from './extensions.js';
-import { A2A_JSON_MEDIA_TYPE, responseMediaType, checkMediaType, JSON_MEDIA_TYPE } from './media-type.js';
+import {
+  A2A_JSON_MEDIA_TYPE,
+  checkMediaType,
+  JSON_MEDIA_TYPE,
+  prefersEventStream,
+  responseMediaType,
+} from './media-type.js';
 import { protocolVersionOf } from './version.js';
 
 describe('The A2A-Version header', () => {
@@ -121,5 +127,30 @@ describe('The media type of an HTTP+JSON response', () => {
     ['application/a2a+json, */*;q=0.1'],
   ])('is application/a2a+json for Accept: %s', (accept) => {
     expect(responseMediaType(accept)).toBe(A2A_JSON_MEDIA_TYPE);
+  });
+});
+
+describe('The media type of a JSON-RPC error of a streaming method', () => {
+  it.each([
+    ['text/event-stream'],
+    ['Text/Event-Stream; charset=utf-8'],
+    ['text/event-stream, application/json;q=0.9'],
+    ['text/event-stream, */*;q=0.1'],
+    ['text/*'],
+  ])('is text/event-stream for Accept: %s', (accept) => {
+    expect(prefersEventStream(accept)).toBe(true);
+  });
+
+  it.each([
+    [undefined],
+    [''],
+    ['*/*'],
+    ['application/json'],
+    ['application/json, text/event-stream'],
+    ['text/event-stream;q=0.5, */*'],
+    ['text/event-stream;q=0'],
+    ['text/event-streams'],
+  ])('is application/json for Accept: %s', (accept) => {
+    expect(prefersEventStream(accept)).toBe(false);
   });
 });

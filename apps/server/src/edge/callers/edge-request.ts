@@ -10,6 +10,8 @@ export interface EdgeRequest extends FastifyRequest {
   body: Buffer | RequestError | undefined;
   /** The id of the JSON-RPC call in the body. Absent until the body is parsed, and on other surfaces. */
   rpcId?: RpcId;
+  /** The method of the JSON-RPC call in the body, which may be unknown. Absent like `rpcId`. */
+  rpcMethod?: string;
 }
 
 /** Returns the path of a URL without its query. */

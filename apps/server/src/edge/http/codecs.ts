@@ -2,6 +2,7 @@ import {
   type A2aCodec,
   type AnyMethod,
   type HttpRoute,
+  type Operation,
   PROTOCOLS,
   type ProtocolVersion,
   protocolVersionOf,
@@ -32,6 +33,12 @@ export function rpcMethodOf(codec: A2aCodec, name: string): AnyMethod {
   const message = `A2A ${codec.version} has no method "${name}"; ${suggestVersionForMethod(codec, name)}`;
   throw new TransportError('MethodNotFound', message, { method: name });
 }
+
+/** Whether a version has a JSON-RPC method of this name whose response is a stream. */
+export const isStreamingMethod = (name: string): boolean =>
+  CODECS.some(({ methods }) => STREAMING.has(methods.get(name)?.operation));
+
+const STREAMING: ReadonlySet<Operation | undefined> = new Set<Operation>(['streamMessage', 'subscribeToTask']);
 
 /** Names the version that has a method, or the methods of this version. The server never changes the version itself. */
 function suggestVersionForMethod(codec: A2aCodec, method: string): string {

@@ -1,8 +1,11 @@
 import { DomainError, type Json, type JsonObject } from '@app/domain';
 import {
   encodeError,
+  encodeSseFrame,
+  EVENT_STREAM_MEDIA_TYPE,
   jsonRpcHttpStatus,
   native,
+  prefersEventStream,
   type RequestError,
   rest,
   retryAfterSeconds,
@@ -10,7 +13,7 @@ import {
 } from '@app/wire';
 import type { FastifyReply } from 'fastify';
 import { type EdgeRequest, pathOf } from '../callers/edge-request.js';
-import { errorCodecOf } from './codecs.js';
+import { errorCodecOf, isStreamingMethod } from './codecs.js';
 import { leaveBodyUnread } from './request-body.js';
 import { responseMediaTypeOf, surfaceOf } from '../routes/surfaces.js';
 
@@ -28,7 +31,23 @@ export function sendJson(request: EdgeRequest, reply: FastifyReply, body: Json, 
 export function sendError(request: EdgeRequest, reply: FastifyReply, error: RequestError): void {
   const { status, body } = encodeForSurface(request, error);
   setErrorHeaders(reply, error);
-  sendJson(request, reply, body, status);
+  if (status === 200 && expectsEventStream(request)) sendOneEvent(reply, body);
+  else sendJson(request, reply, body, status);
+}
+
+/**
+ * Whether the client of a JSON-RPC call reads events only. The official SDKs of Go and Java then ignore a JSON response, and those
+ * of Python and JavaScript for v0.3 do not read the error in it.
+ */
+const expectsEventStream = ({ rpcMethod, headers }: EdgeRequest): boolean =>
+  rpcMethod !== undefined && isStreamingMethod(rpcMethod) && prefersEventStream(headers.accept);
+
+/** Sends an event stream of one event. */
+function sendOneEvent(reply: FastifyReply, body: Json): void {
+  void reply
+    .code(200)
+    .headers({ 'Content-Type': EVENT_STREAM_MEDIA_TYPE, 'Cache-Control': 'no-store' })
+    .send(encodeSseFrame({ data: JSON.stringify(body) }));
 }
 
 /** Sends an error without reading the body, and closes the connection. */

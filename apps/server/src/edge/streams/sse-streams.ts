@@ -1,4 +1,4 @@
-import { encodeSseComment, encodeSseFrame, encodeSseRetry, type SseFrame } from '@app/wire';
+import { encodeSseComment, encodeSseFrame, encodeSseRetry, EVENT_STREAM_MEDIA_TYPE, type SseFrame } from '@app/wire';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { disconnectSignal, type EdgeRequest, principalOf } from '../callers/edge-request.js';
@@ -94,7 +94,7 @@ function headersOf(reply: FastifyReply): Record<string, string> {
     ...Object.fromEntries(headers),
     // Some proxies buffer a response unless this header is set.
     'X-Accel-Buffering': 'no',
-    'Content-Type': 'text/event-stream',
+    'Content-Type': EVENT_STREAM_MEDIA_TYPE,
     'Cache-Control': 'no-store',
   };
 }
