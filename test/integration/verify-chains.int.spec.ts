@@ -1,4 +1,4 @@
-import { countEvents, type StreamBreak, verifyChains } from '@app/audit';
+import { countEvents, type EventLogBreak, verifyChains } from '@app/audit';
 import { EventLog } from '@app/event-log';
 import { Database, ServerSecret, TaskWakeups } from '@app/storage';
 import { newInternalCommand, TaskWriter } from '@app/tasks';
@@ -90,7 +90,7 @@ describe('verifyChains', () => {
 });
 
 async function verify(scope: Parameters<typeof verifyChains>[1] = {}) {
-  const total = { streams: 0, events: 0, breaks: [] as StreamBreak[] };
+  const total = { streams: 0, events: 0, breaks: [] as EventLogBreak[] };
   for await (const page of verifyChains(database, scope)) {
     total.streams += page.streams;
     total.events += page.events;

@@ -1,2 +1,2 @@
 export { ChainVerifier } from './chain-verifier.js';
-export { countEvents, type StreamBreak, verifyChains } from './verify-chains.js';
+export { countEvents, type EventLogBreak, verifyChains } from './verify-chains.js';

@@ -4,13 +4,13 @@ import type { Database, NamedStatement, StoredEvent } from '@app/storage';
 import { type ChainBreak, ChainVerifier } from './chain-verifier.js';
 
 /** The streams to verify. Absent: all. */
-export interface StreamScope {
+export interface VerificationScope {
   readonly tenantId?: string;
   readonly taskId?: string;
 }
 
 /** A version of a stream at which the event log differs from what was written. */
-export interface StreamBreak {
+export interface EventLogBreak {
   readonly tenantId: string;
   readonly taskId: string;
   /** The first version that the break concerns. */
@@ -29,7 +29,7 @@ export interface VerifiedPage {
   readonly events: number;
   /** The number of streams that start in this step. */
   readonly streams: number;
-  readonly breaks: readonly StreamBreak[];
+  readonly breaks: readonly EventLogBreak[];
 }
 
 type VerifiedRow = StoredEvent & { head_version: number | null; head_hash: Buffer | null };
@@ -79,9 +79,9 @@ const READ_MISSING_STREAMS: NamedStatement = {
  * Verifies the hash chain of every stream in scope, from its first event to the head in the task row. It uses constant
  * memory and needs no key, because it decrypts nothing. Streams can grow in the meantime.
  */
-export async function* verifyChains(database: Database, scope: StreamScope = {}): AsyncGenerator<VerifiedPage> {
+export async function* verifyChains(database: Database, scope: VerificationScope = {}): AsyncGenerator<VerifiedPage> {
   const { tenantId = null, taskId = null } = scope;
-  let stream: StreamVerifier | null = null;
+  let stream: EventStreamVerifier | null = null;
   let last: [tenantId: string, taskId: string, version: number] = [tenantId ?? '', NIL_UUID, 0];
   for (;;) {
     const rows = await database.run<VerifiedRow>(READ_CHAINS, [
@@ -91,12 +91,12 @@ export async function* verifyChains(database: Database, scope: StreamScope = {})
       MAX_PAGE_EVENTS,
       MAX_PAGE_BYTES,
     ]);
-    const breaks: StreamBreak[] = [];
+    const breaks: EventLogBreak[] = [];
     let streams = 0;
     for (const row of rows) {
       if (stream === null || !stream.includes(row)) {
         breaks.push(...(stream?.end() ?? []));
-        stream = new StreamVerifier();
+        stream = new EventStreamVerifier();
         streams += 1;
       }
       breaks.push(...stream.check(row));
@@ -120,7 +120,7 @@ export async function* verifyChains(database: Database, scope: StreamScope = {})
 }
 
 /** Returns the number of events in scope, to show the progress of a verification. */
-export async function countEvents(database: Database, { tenantId, taskId }: StreamScope = {}): Promise<number> {
+export async function countEvents(database: Database, { tenantId, taskId }: VerificationScope = {}): Promise<number> {
   const [row] = await database.run<{ count: string }>(
     {
       name: 'count_events',
@@ -133,7 +133,7 @@ export async function countEvents(database: Database, { tenantId, taskId }: Stre
 }
 
 /** Verifies one stream, whose events can be on several pages. */
-class StreamVerifier {
+class EventStreamVerifier {
   private readonly chain = new ChainVerifier();
   private last: VerifiedRow | null = null;
 
@@ -141,16 +141,16 @@ class StreamVerifier {
     return this.last !== null && this.last.tenant_id === tenantId && this.last.task_id === taskId;
   }
 
-  check(row: VerifiedRow): StreamBreak[] {
+  check(row: VerifiedRow): EventLogBreak[] {
     this.last = row;
     const broken = this.chain.check(row);
     return broken === null ? [] : [broken];
   }
 
   /** Compares the last event with the head in the task row. Both are from the same snapshot. */
-  end(): StreamBreak[] {
+  end(): EventLogBreak[] {
     const { tenant_id: tenantId, task_id: taskId, version, hash, head_version: head, head_hash: headHash } = this.last!;
-    const breaksOf = (reason: StreamBreak['reason'], breakVersion = version): StreamBreak[] => [
+    const breaksOf = (reason: EventLogBreak['reason'], breakVersion = version): EventLogBreak[] => [
       { tenantId, taskId, version: breakVersion, reason },
     ];
     if (head === null || headHash === null) return breaksOf('no-task-row');

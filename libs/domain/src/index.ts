@@ -22,7 +22,7 @@ export {
   taskNotFound,
 } from './errors.js';
 export { contextIdOf, derivedId, eventIdOf, isUuid, newId, NIL_UUID, taskIdOf } from './ids.js';
-export { type Actor, canSee, type Principal, SYSTEM_ACTOR } from './principal.js';
+export { type Actor, canAccess, type Principal, SYSTEM_ACTOR } from './principal.js';
 export type { Claim, Fence, PushTarget, RunOutput, TaskCommand } from './task/task.commands.js';
 export { decide } from './task/task.decide.js';
 export { EVENT_SCHEMA_VERSION, RUN_END_EVENTS, type TaskEvent, type UpstreamTask } from './task/task.events.js';

@@ -25,7 +25,7 @@ export const SYSTEM_ACTOR: Actor = { subject: 'acta', role: 'system' };
  * Returns whether a caller may know that a task exists: a member's own tasks in its current rings, or, for an
  * admin, every task of its tenant. The list query has the same rule in SQL.
  */
-export function canSee(principal: Principal, task: { tenantId: string; owner: string; ring: string }): boolean {
+export function canAccess(principal: Principal, task: { tenantId: string; owner: string; ring: string }): boolean {
   if (principal.tenantId !== task.tenantId) return false;
   if (principal.role === 'admin' || principal.role === 'operator') return true;
   return principal.role === 'member' && principal.subject === task.owner && principal.rings.includes(task.ring);

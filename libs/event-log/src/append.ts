@@ -1,5 +1,5 @@
 import type { Actor, Fence, RecordedEvent, TaskEvent, TaskState, TraceContext } from '@app/domain';
-import type { WebhookRows, StreamHead } from '@app/storage';
+import type { WebhookRows, TaskHead } from '@app/storage';
 
 /** Proof that a caller's message was received: the task that it was added to, and the fingerprint of its command. */
 export interface Receipt {
@@ -39,7 +39,7 @@ export interface Append {
   readonly tenantId: string;
   readonly taskId: string;
   /** The head on which the events were decided; null for a new stream. Its version is the expected version. */
-  readonly head: StreamHead | null;
+  readonly head: TaskHead | null;
   readonly events: readonly TaskEvent[];
   /** The state after the events. */
   readonly state: TaskState;
@@ -66,7 +66,7 @@ export interface Append {
 
 /** The result of an append. Only `appended` has changed anything. */
 export type AppendResult =
-  | { readonly outcome: 'appended'; readonly head: StreamHead; readonly events: readonly RecordedEvent[] }
+  | { readonly outcome: 'appended'; readonly head: TaskHead; readonly events: readonly RecordedEvent[] }
   /** The log already contains this command, with the same or a different payload. */
   | { readonly outcome: 'recorded'; readonly fingerprint: Buffer }
   /** The head is not current: load it and decide again. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decide, evolveAll, type TaskCommand } from '@app/domain';
-import type { StreamHead } from '@app/storage';
+import type { TaskHead } from '@app/storage';
 import { Acta, type Replica } from '../../../test/support/acta.js';
 import { aMessage, aTaskId, SUBMIT } from '../../../test/support/tasks.js';
 import type { Append } from './append.js';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => acta?.close());
 
 /** Returns the append of a command's events to the task with a label, without rows of the read models. */
-function anAppend(task: string, head: StreamHead | null, command: TaskCommand, changes: Partial<Append> = {}): Append {
+function anAppend(task: string, head: TaskHead | null, command: TaskCommand, changes: Partial<Append> = {}): Append {
   const taskId = aTaskId(task);
   const events = decide(head?.state ?? null, taskId, command, TIME);
   return {
@@ -39,7 +39,7 @@ function anAppend(task: string, head: StreamHead | null, command: TaskCommand, c
   };
 }
 
-async function headOf(task: string): Promise<StreamHead> {
+async function headOf(task: string): Promise<TaskHead> {
   return (await first.log.head(TENANT, aTaskId(task)))!.head;
 }
 

@@ -8,7 +8,7 @@ import {
   SQL_STATE,
   sqlStateOf,
   type StoredEvent,
-  type StreamHead,
+  type TaskHead,
   type TaskKey,
   WebhookCipher,
 } from '@app/storage';
@@ -92,7 +92,7 @@ export class EventLog {
     taskId: string,
     message?: { readonly subject: string; readonly messageId: string },
     executor?: Executor,
-  ): Promise<{ head: StreamHead; receipt: Receipt | null } | null> {
+  ): Promise<{ head: TaskHead; receipt: Receipt | null } | null> {
     if (!isUuid(taskId)) return null;
     const [row] = await this.database.run<{
       state: TaskState;

@@ -1,5 +1,5 @@
 export { AccessAudit } from './access/access-audit.js';
-export { requireAuditedRow, requireRow } from './access/task-access.js';
+export { requireRowAndRecordAccess, requireRow } from './access/task-access.js';
 export { CancelPolicy, CancelTask } from './commands/cancel-task.command.js';
 export { ResumeTask } from './commands/resume-task.command.js';
 export { SendMessage, type SentMessage } from './commands/send-message.command.js';
@@ -8,8 +8,8 @@ export { CatchUpSubscription, type TaskEventSource } from './following/catch-up-
 export { followTask } from './following/follow-task.js';
 export { TaskFollower } from './following/task-follower.js';
 export type { HistoryPage, PageRequest } from './history/history-reader.js';
-export { ReadDeliveries } from './history/read-deliveries.query.js';
-export { ReadDeliveryParts } from './history/read-delivery-parts.query.js';
+export { ReadPublishedArtifacts } from './history/read-published-artifacts.query.js';
+export { ReadPublishedParts } from './history/read-published-parts.query.js';
 export { ReadEvents } from './history/read-events.query.js';
 export { ReadMessages } from './history/read-messages.query.js';
 export { ReadRuns } from './history/read-runs.query.js';

@@ -1,5 +1,5 @@
 import type { AgentProfile, Claim, RecordedEvent, UpstreamTask } from '@app/domain';
-import type { StreamHead } from '@app/storage';
+import type { TaskHead } from '@app/storage';
 
 /** The agents of this server. `libs/execution` implements it. */
 export abstract class AgentDirectory {
@@ -18,7 +18,7 @@ export abstract class AgentDirectory {
 export interface RunSlot {
   readonly claim: Claim;
   /** `events` are the events of the append that claimed the run. */
-  start(run: { tenantId: string; taskId: string; head: StreamHead; events: readonly RecordedEvent[] }): void;
+  start(run: { tenantId: string; taskId: string; head: TaskHead; events: readonly RecordedEvent[] }): void;
   release(): void;
 }
 

@@ -13,8 +13,8 @@ import { GetPushConfigHandler, ListPushConfigsHandler } from './push-configs/pus
 import { PushConfigs } from './push-configs/push-configs.js';
 import { PushPolicy } from './push-configs/push-policy.js';
 import { HistoryReader } from './history/history-reader.js';
-import { ReadDeliveriesHandler } from './history/read-deliveries.query.js';
-import { ReadDeliveryPartsHandler } from './history/read-delivery-parts.query.js';
+import { ReadPublishedArtifactsHandler } from './history/read-published-artifacts.query.js';
+import { ReadPublishedPartsHandler } from './history/read-published-parts.query.js';
 import { ReadEventsHandler } from './history/read-events.query.js';
 import { ReadMessagesHandler } from './history/read-messages.query.js';
 import { ReadRunsHandler } from './history/read-runs.query.js';
@@ -83,8 +83,8 @@ export class TasksModule {
         HistoryReader,
         ReadEventsHandler,
         ReadMessagesHandler,
-        ReadDeliveriesHandler,
-        ReadDeliveryPartsHandler,
+        ReadPublishedArtifactsHandler,
+        ReadPublishedPartsHandler,
         ReadRunsHandler,
       ],
       exports: [...services, PushPolicy, AccessAudit, CqrsModule],

@@ -1,4 +1,4 @@
-import { countEvents, type StreamBreak, verifyChains } from '@app/audit';
+import { countEvents, type EventLogBreak, verifyChains } from '@app/audit';
 import { isUuid } from '@app/domain';
 import { Command } from 'commander';
 import { CheckFailed } from '../exit.js';
@@ -13,7 +13,7 @@ interface VerifyOptions extends OutputOptions {
   readonly task?: string;
 }
 
-const REASONS: Readonly<Record<StreamBreak['reason'], string>> = {
+const REASONS: Readonly<Record<EventLogBreak['reason'], string>> = {
   'missing-event': 'the event is missing',
   'broken-link': 'the event does not contain the hash of the previous event',
   'altered-event': 'the event does not match its own hash',
@@ -70,6 +70,6 @@ async function verify(options: VerifyOptions): Promise<void> {
   if (breaks > 0) throw new CheckFailed();
 }
 
-function describeBreak({ tenantId, taskId, version, reason }: StreamBreak): string {
+function describeBreak({ tenantId, taskId, version, reason }: EventLogBreak): string {
   return `BROKEN  task ${sanitizeForTerminal(taskId)} of tenant ${sanitizeForTerminal(tenantId)}, version ${version}: ${REASONS[reason]}`;
 }

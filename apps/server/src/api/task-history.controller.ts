@@ -1,5 +1,5 @@
 import type { Principal } from '@app/domain';
-import { ReadDeliveries, ReadDeliveryParts, ReadEvents, ReadMessages, ReadRuns } from '@app/tasks';
+import { ReadPublishedArtifacts, ReadPublishedParts, ReadEvents, ReadMessages, ReadRuns } from '@app/tasks';
 import { type HttpQuery, native } from '@app/wire';
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
@@ -27,7 +27,7 @@ export class TaskHistoryController {
   @Get('deliveries')
   async deliveries(@CurrentPrincipal() principal: Principal, @Param('id') id: string, @Query() query: HttpQuery) {
     const page = native.decodePage(query);
-    const read = new ReadDeliveries(principal, id, page);
+    const read = new ReadPublishedArtifacts(principal, id, page);
     return native.encodePage('deliveries', await this.queries.execute(read));
   }
 
@@ -38,7 +38,7 @@ export class TaskHistoryController {
     @Param('artifactId') artifactId: string,
     @Query() query: HttpQuery,
   ) {
-    const read = new ReadDeliveryParts(principal, id, artifactId, native.decodePage(query));
+    const read = new ReadPublishedParts(principal, id, artifactId, native.decodePage(query));
     return native.encodePage('parts', await this.queries.execute(read));
   }
 

@@ -112,7 +112,7 @@ export type TaskEvent = {
 }[TaskEventType];
 
 /** The position of an event in its stream. */
-export interface StreamPosition {
+export interface EventPosition {
   /** Counts from 1 in each stream. */
   readonly version: number;
   /** RFC 3339, UTC, milliseconds. */

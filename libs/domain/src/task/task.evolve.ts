@@ -1,4 +1,4 @@
-import type { StreamPosition, TaskEvent } from './task.events.js';
+import type { EventPosition, TaskEvent } from './task.events.js';
 import { isInterrupted, type Run, type TaskState, type TaskStatus } from './task.state.js';
 
 type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
@@ -7,7 +7,7 @@ type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
  * Returns the state after one more event. It is the only interpreter of events: commands, projections, replay and time travel
  * use it. It accepts every event that `decide` returns.
  */
-export function evolve(before: TaskState | null, event: TaskEvent, position: StreamPosition): TaskState {
+export function evolve(before: TaskState | null, event: TaskEvent, position: EventPosition): TaskState {
   if (event.type === 'TaskSubmitted') return submitted(event, position);
   if (before === null) throw new Error(`a stream must start with TaskSubmitted, not with ${event.type}`);
   const { version, recordedAt } = position;
@@ -110,14 +110,14 @@ export function evolveAll(state: TaskState | null, events: readonly TaskEvent[],
 }
 
 /** Returns the position of the event that follows a state. */
-export const nextPosition = (state: TaskState | null, recordedAt: string): StreamPosition => ({
+export const nextPosition = (state: TaskState | null, recordedAt: string): EventPosition => ({
   version: (state?.version ?? 0) + 1,
   recordedAt,
 });
 
 const END_STATUS = { TaskCompleted: 'completed', TaskFailed: 'failed', TaskRejected: 'rejected' } as const;
 
-function submitted({ facts }: EventOf<'TaskSubmitted'>, { version, recordedAt }: StreamPosition): TaskState {
+function submitted({ facts }: EventOf<'TaskSubmitted'>, { version, recordedAt }: EventPosition): TaskState {
   const { contextId, ring, owner, agent, acknowledged } = facts;
   return {
     contextId,

@@ -1,5 +1,5 @@
 import type { ArtifactContent, Message } from '../content.js';
-import type { StreamPosition, TaskEvent } from '../task/task.events.js';
+import type { EventPosition, TaskEvent } from '../task/task.events.js';
 import { isInterrupted, isTerminal, type TaskState } from '../task/task.state.js';
 import type { MissingContent, ViewPart } from './placeholder.js';
 
@@ -31,7 +31,7 @@ export interface TaskView {
 }
 
 /** An event at its position in the stream. Its content is decrypted, unless it is `missing`. */
-export type RecordedEvent = TaskEvent & StreamPosition & { readonly missing?: MissingContent };
+export type RecordedEvent = TaskEvent & EventPosition & { readonly missing?: MissingContent };
 
 /** Returns whether a blocking send can return: the task has ended, or it requires input or an authorization. */
 export const hasOutcome = ({ status }: TaskState): boolean => isTerminal(status) || isInterrupted(status);

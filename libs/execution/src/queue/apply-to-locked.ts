@@ -1,5 +1,5 @@
 import type { Actor, RecordedEvent, TaskCommand } from '@app/domain';
-import type { Database, Executor, StreamHead } from '@app/storage';
+import type { Database, Executor, TaskHead } from '@app/storage';
 import { newInternalCommand, type TaskWriter } from '@app/tasks';
 import type { LockedTask } from './run-queue.js';
 
@@ -7,7 +7,7 @@ import type { LockedTask } from './run-queue.js';
 export interface AppliedTask {
   readonly tenantId: string;
   readonly taskId: string;
-  readonly head: StreamHead;
+  readonly head: TaskHead;
   readonly events: readonly RecordedEvent[];
 }
 

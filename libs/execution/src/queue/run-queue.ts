@@ -1,5 +1,5 @@
 import type { TaskState } from '@app/domain';
-import type { Database, EventDecoder, Executor, NamedStatement, StreamHead } from '@app/storage';
+import type { Database, EventDecoder, Executor, NamedStatement, TaskHead } from '@app/storage';
 import {
   ANY_WAITING,
   EXPIRED,
@@ -17,7 +17,7 @@ import {
 export interface LockedTask {
   readonly tenantId: string;
   readonly taskId: string;
-  readonly head: StreamHead;
+  readonly head: TaskHead;
 }
 
 interface HeadRow {

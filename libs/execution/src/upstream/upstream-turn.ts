@@ -3,7 +3,7 @@ import { type A2aClient, ClientFailure, type UpstreamTaskSnapshot, type Upstream
 import { backoffMs, DomainError, isInterrupted, isTerminal, type Message } from '@app/domain';
 import { type AgentContext, CancelRequested } from '../agents/agent.contract.js';
 import { retryWhileUnreachable, type UnreachablePolicy } from './retry-while-unreachable.js';
-import { UpstreamMirror } from './upstream-mirror.js';
+import { UpstreamRecorder } from './upstream-recorder.js';
 import { UpstreamSession } from './upstream-session.js';
 
 export interface UpstreamTiming extends UnreachablePolicy {
@@ -30,7 +30,7 @@ const INTERNAL_ERROR = -32603;
  * sent again under the same id. The delivery is thus at least once, and exactly once if the agent recognizes a repeated id.
  */
 export class UpstreamTurn {
-  private readonly mirror: UpstreamMirror;
+  private readonly recorder: UpstreamRecorder;
   private readonly session: UpstreamSession;
   private readonly requests = new AbortController();
   /** Messages that are still to be sent, oldest first. */
@@ -45,7 +45,7 @@ export class UpstreamTurn {
     private readonly ctx: AgentContext,
     private readonly timing: UpstreamTiming,
   ) {
-    this.mirror = new UpstreamMirror(ctx);
+    this.recorder = new UpstreamRecorder(ctx);
     this.session = new UpstreamSession(client, ctx, this.requests.signal);
     this.canSubscribe = this.session.streams;
   }
@@ -64,8 +64,8 @@ export class UpstreamTurn {
       await this.execute();
     } catch (error) {
       // The cancel may have returned the outcome meanwhile.
-      if (this.mirror.outcome !== null && signal.aborted && isTerminal(this.mirror.outcome.state)) {
-        return await this.mirror.conclude();
+      if (this.recorder.outcome !== null && signal.aborted && isTerminal(this.recorder.outcome.state)) {
+        return await this.recorder.recordOutcome();
       }
       signal.throwIfAborted();
       await this.fail(error);
@@ -87,9 +87,9 @@ export class UpstreamTurn {
     this.pending = messages.slice(lastReceived + 1);
     if (lastReceived >= 0) await this.session.attach(task, this.session.sentIdOf(messages[lastReceived]!));
     // Artifacts of earlier turns stay in the view. Artifacts that a lost run published do not, so they are published again.
-    if (this.pending.length === 0 || isTerminal(task.status.state)) await this.mirror.task(task);
-    else if (attempt > 1) await this.mirror.artifacts(task.artifacts, false);
-    this.mirror.setBaseline(task.artifacts);
+    if (this.pending.length === 0 || isTerminal(task.status.state)) await this.recorder.task(task);
+    else if (attempt > 1) await this.recorder.artifacts(task.artifacts, false);
+    this.recorder.setBaseline(task.artifacts);
   }
 
   private async findTask(messages: readonly Message[]): Promise<UpstreamTaskSnapshot | undefined> {
@@ -100,32 +100,32 @@ export class UpstreamTurn {
   }
 
   private async execute(): Promise<void> {
-    const { mirror } = this;
+    const { recorder: recorder } = this;
     for (;;) {
-      const hasEnded = mirror.outcome !== null && isTerminal(mirror.outcome.state);
+      const hasEnded = recorder.outcome !== null && isTerminal(recorder.outcome.state);
       const next = hasEnded ? undefined : this.pending.shift();
       if (next !== undefined) {
-        mirror.discardOutcome();
+        recorder.discardOutcome();
         await this.deliver(next);
       }
       const forwardedBefore = this.forwardedCount;
       await this.follow();
-      if (isInterrupted(mirror.outcome!.state)) {
+      if (isInterrupted(recorder.outcome!.state)) {
         await this.forwarding;
         // A message that was forwarded meanwhile may already be the response to the question.
         const forwarded = this.forwardedCount !== forwardedBefore;
-        if (forwarded) mirror.discardOutcome();
+        if (forwarded) recorder.discardOutcome();
         if (forwarded || this.pending.length > 0) continue;
       }
-      return mirror.conclude();
+      return recorder.recordOutcome();
     }
   }
 
   /** Sends a message and records its updates until the connection ends. */
   private async deliver(message: Message): Promise<void> {
-    const { session, mirror } = this;
+    const { session, recorder: recorder } = this;
     const sentId = session.sentIdOf(message);
-    const hasArrived = () => session.task?.messageId === sentId || mirror.outcome !== null;
+    const hasArrived = () => session.task?.messageId === sentId || recorder.outcome !== null;
     let isRepeat = false;
     await this.whileUnreachable(async () => {
       if (isRepeat) {
@@ -147,12 +147,12 @@ export class UpstreamTurn {
 
   /** Records the updates of the task until the turn has its outcome: from its stream, or by polling. */
   private async follow(): Promise<void> {
-    const { mirror, timing } = this;
-    for (let attempt = 1; mirror.outcome === null;) {
-      const { changeCount } = mirror;
+    const { recorder: recorder, timing } = this;
+    for (let attempt = 1; recorder.outcome === null;) {
+      const { changeCount } = recorder;
       await this.whileUnreachable(() => (this.canSubscribe ? this.subscribe() : this.poll()));
-      if (mirror.outcome !== null) return;
-      attempt = mirror.changeCount > changeCount ? 1 : attempt + 1;
+      if (recorder.outcome !== null) return;
+      attempt = recorder.changeCount > changeCount ? 1 : attempt + 1;
       await sleep(backoffMs(attempt, timing, Math.random()), undefined, { signal: this.requests.signal });
     }
   }
@@ -178,27 +178,27 @@ export class UpstreamTurn {
     for await (const { update, id } of events) {
       await this.take(update, sentId);
       this.lastEventId = id;
-      if (this.mirror.outcome !== null) return;
+      if (this.recorder.outcome !== null) return;
     }
   }
 
   /** Records one update. `sentId`: the message that the update responds to. */
   private async take(update: UpstreamUpdate, sentId = this.session.task?.messageId): Promise<void> {
-    const { session, mirror } = this;
+    const { session, recorder: recorder } = this;
     switch (update.type) {
       case 'message':
-        if (session.task === null) mirror.outcome = { state: 'replied', message: update.message };
-        else await mirror.status({ state: 'working', message: update.message });
+        if (session.task === null) recorder.outcome = { state: 'replied', message: update.message };
+        else await recorder.status({ state: 'working', message: update.message });
         return;
       case 'task':
         await session.attach(update.task, sentId);
-        return mirror.task(update.task);
+        return recorder.task(update.task);
       case 'artifact':
         await session.attach(update.ids, sentId);
-        return mirror.chunk(update);
+        return recorder.chunk(update);
       case 'status':
         await session.attach(update.ids, sentId);
-        return mirror.status(update.status);
+        return recorder.status(update.status);
       default:
         update satisfies never;
     }
@@ -225,11 +225,11 @@ export class UpstreamTurn {
 
   private async cancel(): Promise<void> {
     const task = await this.session.cancel(AbortSignal.timeout(this.timing.cancelTimeoutMs));
-    if (task !== undefined && isTerminal(task.status.state)) this.mirror.outcome ??= task.status;
+    if (task !== undefined && isTerminal(task.status.state)) this.recorder.outcome ??= task.status;
   }
 
   private whileUnreachable<T>(work: () => Promise<T>): Promise<T> {
-    return retryWhileUnreachable(work, this.timing, () => this.mirror.changeCount, this.requests.signal);
+    return retryWhileUnreachable(work, this.timing, () => this.recorder.changeCount, this.requests.signal);
   }
 
   private async fail(error: unknown): Promise<void> {

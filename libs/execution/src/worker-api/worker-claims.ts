@@ -1,5 +1,5 @@
 import { activeRun, DomainError, newId, type Principal } from '@app/domain';
-import { Database, isUnavailable, type StreamHead } from '@app/storage';
+import { Database, isUnavailable, type TaskHead } from '@app/storage';
 import { callerCommand, TaskReader, TaskWriter } from '@app/tasks';
 import { Injectable } from '@nestjs/common';
 import { BehaviorSubject, filter, fromEvent, merge, timer } from 'rxjs';
@@ -14,7 +14,7 @@ import { WaitingClaims } from './waiting-claims.js';
 import { failureMessage, requireWorker, type WorkerRun, workerNameOf } from './worker-run.js';
 
 /** What a claim asks for. No agents: all agents of the worker. */
-interface WantedRuns {
+interface ClaimRequest {
   readonly agents?: readonly string[];
   readonly limit?: number;
   readonly waitMs?: number;
@@ -47,7 +47,7 @@ export class WorkerClaims {
    */
   async claim(
     principal: Principal,
-    { agents = [], limit = 1, waitMs = 0 }: WantedRuns,
+    { agents = [], limit = 1, waitMs = 0 }: ClaimRequest,
     client: AbortSignal,
     requireAccess: () => Promise<void> = async () => undefined,
   ): Promise<WorkerRun[]> {
@@ -183,7 +183,7 @@ export class WorkerClaims {
     await Promise.all(claimed.map(releaseRun));
   }
 
-  private async retryOf({ state: { agent, attempts } }: StreamHead) {
+  private async retryOf({ state: { agent, attempts } }: TaskHead) {
     return retryAfterAttempt(this.agents.retryPolicyOf(agent), attempts, await this.database.now());
   }
 }

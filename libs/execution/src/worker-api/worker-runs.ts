@@ -16,7 +16,7 @@ import {
   type NamedStatement,
   ServerSecret,
   type StoredEvent,
-  type StreamHead,
+  type TaskHead,
 } from '@app/storage';
 import { TaskWriter } from '@app/tasks';
 import { Injectable } from '@nestjs/common';
@@ -50,7 +50,7 @@ const UNREAD: NamedStatement = {
 
 interface RunTask {
   readonly taskId: string;
-  readonly head: StreamHead;
+  readonly head: TaskHead;
 }
 
 /**
@@ -129,7 +129,7 @@ export class WorkerRuns {
     { seq, leaseGeneration, dispatcherGeneration, readThrough }: WorkerWrite,
     { taskId, head }: RunTask,
     outputs: readonly RunOutput[],
-  ): Promise<StreamHead> {
+  ): Promise<TaskHead> {
     const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
     const commandId = `run:${runId}:${seq}`;
     const fingerprint = this.secret.hmac('fingerprint', JSON.stringify(outputs));
@@ -167,7 +167,7 @@ export class WorkerRuns {
   private async responseOf(
     tenantId: string,
     taskId: string,
-    { state, key }: StreamHead,
+    { state, key }: TaskHead,
     readThrough: number | undefined,
   ): Promise<WorkerResponse> {
     const hasUnread = readThrough !== undefined && state.clientMessages.lastVersion > readThrough;

@@ -29,7 +29,7 @@ export class LeaseRenewal {
     const runs = [...this.runs.values()];
     const leased = runs.filter((run) => run.leaseRemains());
     // After a pause of the process, a lease may have expired before its heartbeat was sent.
-    for (const run of runs) if (!run.leaseRemains()) run.lose();
+    for (const run of runs) if (!run.leaseRemains()) run.markLost();
     // Small batches, because the writes of a run wait for the statement that renews its lease.
     for (let start = 0; start < leased.length; start += BATCH) await this.renew(leased.slice(start, start + BATCH));
   }
@@ -43,7 +43,7 @@ export class LeaseRenewal {
         const lease = renewed.get(run.runId);
         if (lease === undefined) {
           // The run has ended meanwhile, or it was reclaimed.
-          if (this.runs.has(run.runId)) run.lose();
+          if (this.runs.has(run.runId)) run.markLost();
           continue;
         }
         run.renew(sentAt, this.queue.leaseMs);
@@ -53,7 +53,7 @@ export class LeaseRenewal {
       // A failed heartbeat ends no run whose lease still lasts.
       for (const run of runs) {
         if (run.leaseRemains()) continue;
-        run.lose();
+        run.markLost();
         this.onError({ message: 'run lost', error, taskId: run.taskId, runId: run.runId });
       }
     }

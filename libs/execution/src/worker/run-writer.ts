@@ -1,5 +1,5 @@
 import { DomainError, encodedBytes, endsTurn, type Fence, fenced, type RunOutput } from '@app/domain';
-import { isUnavailable, type ServerSecret, sqlStateOf, type StreamHead } from '@app/storage';
+import { isUnavailable, type ServerSecret, sqlStateOf, type TaskHead } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
 import { retryWhile } from '../queue/retry-while.js';
 
@@ -17,7 +17,7 @@ interface RunWriterTask {
   readonly taskId: string;
   readonly agent: string;
   readonly fence: Fence;
-  readonly head: StreamHead;
+  readonly head: TaskHead;
 }
 
 interface RunLease {
@@ -40,7 +40,7 @@ export class RunWriter {
   private due = false;
   private failure: Error | null = null;
   private ended = false;
-  private head: StreamHead;
+  private head: TaskHead;
   private readonly startedArtifacts = new Set<string>();
   /** Version of the newest message that the agent has received. */
   readThrough: number;
@@ -98,7 +98,7 @@ export class RunWriter {
    * Ends the run with an output that replaces everything that is not recorded (for example, after invalid output). A write
    * that has started ends first, because its failure would also fail a later write.
    */
-  async conclude(output: RunOutput): Promise<void> {
+  async recordOutcome(output: RunOutput): Promise<void> {
     this.ended = true;
     this.unschedule();
     this.buffer = [];
@@ -186,7 +186,7 @@ export class RunWriter {
       fingerprint: secret.hmac('fingerprint', JSON.stringify(outputs)),
       fence,
     } as const;
-    let known: StreamHead | undefined = this.head;
+    let known: TaskHead | undefined = this.head;
     const mayRetry = (error: unknown) => {
       if (!mayPass(error)) return false;
       if (!this.lease.isHeld()) throw fenced(this.head.state, taskId);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { DomainError, evolveAll } from '@app/domain';
-import { ServerSecret, type StreamHead } from '@app/storage';
+import { ServerSecret, type TaskHead } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
 import { FENCE, SUBMITTED } from '../../../../test/support/tasks.js';
 import { RunWriter } from './run-writer.js';
 
 const state = evolveAll(null, SUBMITTED, '2026-01-01T00:00:00.000Z')!;
-const head: StreamHead = { state, hash: Buffer.alloc(32), key: null };
+const head: TaskHead = { state, hash: Buffer.alloc(32), key: null };
 
 function createRunWriter(apply: TaskWriter['apply'], lease = { remains: true }) {
   const fencedErrors: Error[] = [];
@@ -52,7 +52,7 @@ describe('RunWriter', () => {
     const artifact = { parts: [{ text: 'x' }] };
     await runWriter.write({ type: 'artifact', artifactId: 'a', artifact, append: true, last: false });
     const flushed = runWriter.flush().catch((error: unknown) => error);
-    const concluded = runWriter.conclude({ type: 'fail', invalid: true });
+    const concluded = runWriter.recordOutcome({ type: 'fail', invalid: true });
     fail(new DomainError('InvalidAgentResponse', 'never started', { taskId: 'task-1' }));
     await concluded;
     expect(written).toEqual([['artifact'], ['fail']]);

@@ -56,7 +56,7 @@ export class Run {
     this.runWriter = new RunWriter(
       services,
       { tenantId, taskId, agent: agent.name, fence, head },
-      { isHeld: () => this.leaseRemains(), onFenced: () => this.lose() },
+      { isHeld: () => this.leaseRemains(), onFenced: () => this.markLost() },
     );
     const source = { reader: services.reader, wakeups: services.writer.wakeups };
     const { version } = head.state;
@@ -65,7 +65,7 @@ export class Run {
       { tenantId, taskId, version },
       {
         onCancelRequested: () => this.cancel(),
-        onRunLost: () => this.lose(),
+        onRunLost: () => this.markLost(),
         onMessageRead: (read) => {
           this.runWriter.readThrough = Math.max(this.runWriter.readThrough, read);
         },
@@ -90,7 +90,7 @@ export class Run {
   }
 
   /** Ends the run without an outcome, because its lease has ended. Later outputs of the agent are not recorded. */
-  lose(): void {
+  markLost(): void {
     this.lost = true;
     this.aborter.abort(
       new DomainError('Fenced', 'this run no longer holds the task; stop working on it', {
@@ -121,9 +121,9 @@ export class Run {
       }
       await runWriter.flush();
     } catch (error) {
-      await this.conclude(error)
+      await this.recordFailure(error)
         // An earlier output, or the error itself, may be impossible to record. The outcome is a failure then.
-        .catch((rejected: unknown) => this.conclude(rejected))
+        .catch((rejected: unknown) => this.recordFailure(rejected))
         .catch((unrecorded: unknown) => {
           // After a lost run the outcome is that of the run that has the task now.
           if (!DomainError.is(unrecorded, 'Fenced')) this.report('run outcome not recorded', unrecorded);
@@ -135,14 +135,14 @@ export class Run {
   }
 
   /** Records the outcome of a run whose agent, or whose writes, threw an error. */
-  private async conclude(error: unknown): Promise<void> {
+  private async recordFailure(error: unknown): Promise<void> {
     if (this.lost || DomainError.is(error, 'Fenced')) return;
     const { runWriter, taskId } = this;
     if (DomainError.is(error, 'InvalidAgentResponse')) {
-      await runWriter.conclude({ type: 'fail', invalid: true, message: toMessage(error.message, taskId) });
+      await runWriter.recordOutcome({ type: 'fail', invalid: true, message: toMessage(error.message, taskId) });
     } else if (runWriter.hasFailed) {
       this.report('agent output not recorded', error);
-      await runWriter.conclude({
+      await runWriter.recordOutcome({
         type: 'fail',
         message: toMessage('the output of the agent cannot be recorded', taskId),
       });
@@ -216,7 +216,7 @@ export class Run {
   private whileLeased<T>(read: () => Promise<T>): Promise<T> {
     const mayRetry = (error: unknown) => {
       if (!isUnavailable(error)) return false;
-      if (!this.leaseRemains()) this.lose();
+      if (!this.leaseRemains()) this.markLost();
       this.aborter.signal.throwIfAborted();
       return true;
     };

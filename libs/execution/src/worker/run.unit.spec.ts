@@ -37,7 +37,7 @@ describe('Run', () => {
     run.cancel();
     await jest.advanceTimersByTimeAsync(200_000);
     expect(over).toBe(false);
-    run.lose();
+    run.markLost();
     await jest.advanceTimersByTimeAsync(30_000);
     await executing;
     expect(commands).toEqual([]);

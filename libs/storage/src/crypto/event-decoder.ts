@@ -14,7 +14,7 @@ import type { ServerSecret } from './server-secret.js';
 export type SkippedContent = Record<'corrupt' | 'malformed' | 'too-deep' | 'too-large' | 'invalid-context', number>;
 
 /** The end of a stream: what the next append to it needs. */
-export interface StreamHead {
+export interface TaskHead {
   readonly state: TaskState;
   readonly hash: Buffer;
   /** Null once the task's content has been erased. */
@@ -59,7 +59,7 @@ export class EventDecoder {
     tenantId: string,
     taskId: string,
     row: { state: TaskState; head_hash: Buffer; wrapped_key: Buffer | null },
-  ): StreamHead {
+  ): TaskHead {
     return {
       state: this.decodeState(tenantId, taskId, row.state),
       hash: row.head_hash,

@@ -49,7 +49,7 @@ export function encodePayloads(sender: string, notifications: Iterable<TaskNotif
 }
 
 /** Returns the payload that a process sends when it starts to listen. */
-export function encodeGreeting(sender: string): string {
+export function encodePresence(sender: string): string {
   return JSON.stringify([sender]);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { decodePayload, encodeGreeting, encodePayloads, type TaskNotification } from './notification-payload.js';
+import { decodePayload, encodePresence, encodePayloads, type TaskNotification } from './notification-payload.js';
 
 const notifications: fc.Arbitrary<TaskNotification[]> = fc.array(
   fc.record(
@@ -30,7 +30,7 @@ describe('The payloads of NOTIFY', () => {
   });
 
   it('contain only the sender in a greeting', () => {
-    expect(decodePayload(encodeGreeting('sender'))).toEqual({ sender: 'sender', notifications: [] });
+    expect(decodePayload(encodePresence('sender'))).toEqual({ sender: 'sender', notifications: [] });
   });
 
   it.each(['', 'no JSON', '5', 'null', '"x"', '{}', '["x", 7]'])(

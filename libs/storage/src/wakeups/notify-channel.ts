@@ -4,7 +4,7 @@ import type { ConnectionConfig, NamedStatement } from '../postgres/database.js';
 import { isQueryTimeout } from '../postgres/sql-state.js';
 import {
   decodePayload,
-  encodeGreeting,
+  encodePresence,
   encodePayloads,
   taskKeyOf,
   type TaskNotification,
@@ -77,7 +77,7 @@ export class NotifyChannel {
       await client.query('set synchronous_commit = off');
       await client.query(`listen ${CHANNEL}`);
       // Processes that found no peers start to send.
-      await client.query(NOTIFY.text, [CHANNEL, encodeGreeting(this.sender)]);
+      await client.query(NOTIFY.text, [CHANNEL, encodePresence(this.sender)]);
       if (this.current !== client) return;
       this.listener = client;
       this.hasNoPeers = false;

@@ -1,4 +1,4 @@
-import { canSee, type Principal, taskNotFound, type TaskState } from '@app/domain';
+import { canAccess, type Principal, taskNotFound, type TaskState } from '@app/domain';
 import type { TaskWriter } from '../commands/task-writer.js';
 import type { TaskReader, TaskRow } from '../queries/task-reader.js';
 import type { AccessAudit } from './access-audit.js';
@@ -11,7 +11,7 @@ export interface ScopedTask {
 
 /** Returns whether the caller can access a task. With `agent`, only tasks of that agent. The list query has the same rule in SQL. */
 export const canAccessTask = (principal: Principal, state: TaskState, agent?: string): boolean =>
-  (agent === undefined || state.agent === agent) && canSee(principal, { ...state, tenantId: principal.tenantId });
+  (agent === undefined || state.agent === agent) && canAccess(principal, { ...state, tenantId: principal.tenantId });
 
 /**
  * Returns the stream head of a task that the caller can access, and the receipt of `message` if the task has received it.
@@ -51,7 +51,7 @@ export async function requireRow(
 }
 
 /** Returns the row of a task for the native API, which also shows direct message responses. Records the read of an admin. */
-export async function requireAuditedRow(
+export async function requireRowAndRecordAccess(
   principal: Principal,
   taskId: string,
   { reader, access }: { readonly reader: TaskReader; readonly access: AccessAudit },

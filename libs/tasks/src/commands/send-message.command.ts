@@ -12,7 +12,7 @@ import {
   type TraceContext,
 } from '@app/domain';
 import type { Receipt } from '@app/event-log';
-import { ServerSecret, type StreamHead } from '@app/storage';
+import { ServerSecret, type TaskHead } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import canonicalize from 'canonicalize';
 import { ringOf } from '../access/ring-of-message.js';
@@ -44,7 +44,7 @@ export interface SendMessageRequest {
 export interface SentMessage {
   readonly taskId: string;
   /** The task right after the message. For a replay: the task now. */
-  readonly head: StreamHead;
+  readonly head: TaskHead;
   /** Follows the task from `head` on. The caller must close it, unless it awaits an outcome. */
   readonly follower: TaskFollower;
 }
@@ -144,7 +144,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     envelope: CommandEnvelope,
     agent: AgentProfile,
     agentScope: string | undefined,
-    head: StreamHead | null,
+    head: TaskHead | null,
     commandWith: (claim: { claim?: RunSlot['claim'] }) => Parameters<TaskWriter['apply']>[1],
   ): Promise<SentMessage> {
     const { tenantId, taskId } = envelope;

@@ -16,7 +16,7 @@ import {
   type TraceContext,
 } from '@app/domain';
 import type { Append, AppendResult, EventLog, Receipt } from '@app/event-log';
-import type { Executor, StreamHead, TaskWakeups, WebhookTarget } from '@app/storage';
+import type { Executor, TaskHead, TaskWakeups, WebhookTarget } from '@app/storage';
 import { projectRows } from '../projections/task.projector.js';
 import { projectWebhookRows } from '../projections/webhook.projector.js';
 
@@ -40,7 +40,7 @@ export interface CommandEnvelope {
 
 /** `received`: the message of the command was recorded before, perhaps in a different task. */
 export type Applied =
-  | { readonly outcome: 'applied'; readonly head: StreamHead; readonly events: readonly RecordedEvent[] }
+  | { readonly outcome: 'applied'; readonly head: TaskHead; readonly events: readonly RecordedEvent[] }
   | { readonly outcome: 'received'; readonly receipt: Receipt };
 
 /** The events of an append and the new head of the stream. */
@@ -67,7 +67,7 @@ export class TaskWriter {
    * Applies one command. `known` is the head that the caller has read (`null`: the stream is new). Without it, the head is
    * read first. Errors: those of `decide`; Fenced, if the lease of the fence has ended; CommandConflict; Overloaded.
    */
-  async apply(envelope: CommandEnvelope, command: TaskCommand, known?: StreamHead | null): Promise<Applied> {
+  async apply(envelope: CommandEnvelope, command: TaskCommand, known?: TaskHead | null): Promise<Applied> {
     let head = known;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
       head = head === undefined ? await this.load(envelope) : head;
@@ -84,7 +84,7 @@ export class TaskWriter {
           if (!result.fingerprint.equals(envelope.fingerprint)) throw commandConflict(envelope.commandId);
           return { outcome: 'applied', head: await this.load(envelope), events: [] };
         case 'fenced':
-          return this.afterFence(envelope, command);
+          return this.resolveFencedWrite(envelope, command);
         case 'other-ring':
           throw invalidField(
             'message.contextId',
@@ -111,7 +111,7 @@ export class TaskWriter {
   async applyLocked(
     envelope: CommandEnvelope,
     command: TaskCommand,
-    head: StreamHead,
+    head: TaskHead,
     executor: Executor,
   ): Promise<Appended | null> {
     const prepared = this.prepare(envelope, command, head);
@@ -128,7 +128,7 @@ export class TaskWriter {
   /** Wakes the subscribers of a task, in this process and in others. */
   publish(
     task: { readonly tenantId: string; readonly taskId: string },
-    appended: { readonly head: StreamHead; readonly events: readonly RecordedEvent[] },
+    appended: { readonly head: TaskHead; readonly events: readonly RecordedEvent[] },
   ): void {
     const { state } = appended.head;
     this.wakeups.publish({
@@ -142,13 +142,13 @@ export class TaskWriter {
   }
 
   /** A repeated write is fenced, too, if the first one ended the run. Then it is recorded, and the repeat succeeds. */
-  private async afterFence(envelope: CommandEnvelope, command: TaskCommand): Promise<Applied> {
+  private async resolveFencedWrite(envelope: CommandEnvelope, command: TaskCommand): Promise<Applied> {
     const head = await this.load(envelope);
     if (this.prepare(envelope, command, head) === null) return { outcome: 'applied', head, events: [] };
     throw fenced(head.state, envelope.taskId);
   }
 
-  private async load({ tenantId, taskId }: CommandEnvelope): Promise<StreamHead> {
+  private async load({ tenantId, taskId }: CommandEnvelope): Promise<TaskHead> {
     const loaded = await this.log.head(tenantId, taskId);
     if (loaded === null) throw taskNotFound(taskId);
     return loaded.head;
@@ -157,7 +157,7 @@ export class TaskWriter {
   private prepare(
     { webhook, ...envelope }: CommandEnvelope,
     command: TaskCommand,
-    head: StreamHead | null,
+    head: TaskHead | null,
   ): Append | null {
     const before = head?.state ?? null;
     const recordedAt = this.timeAfter(before);

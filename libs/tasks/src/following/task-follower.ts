@@ -7,7 +7,7 @@ import {
   type TaskState,
   type TaskView,
 } from '@app/domain';
-import type { StreamHead, TaskWakeups } from '@app/storage';
+import type { TaskHead, TaskWakeups } from '@app/storage';
 import type { TaskReader } from '../queries/task-reader.js';
 import { CatchUpSubscription } from './catch-up-subscription.js';
 
@@ -36,7 +36,7 @@ export class TaskFollower {
   }
 
   /** Sets the state after the command, and the events that the command appended. Later events are applied to it. */
-  startAt({ head, events }: { readonly head: StreamHead; readonly events: readonly RecordedEvent[] }): void {
+  startAt({ head, events }: { readonly head: TaskHead; readonly events: readonly RecordedEvent[] }): void {
     if (events[0]?.version === 1) this.addToFold(events);
     else this.fold = null;
     this.state = head.state;

@@ -2,7 +2,7 @@ import type { EventContent, Principal } from '@app/domain';
 import { Database, EventDecoder, type NamedStatement, type StoredEvent, type TaskKey } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import { AccessAudit } from '../access/access-audit.js';
-import { requireAuditedRow } from '../access/task-access.js';
+import { requireRowAndRecordAccess } from '../access/task-access.js';
 import { type StoredTaskEvent, TaskReader, type TaskRow } from '../queries/task-reader.js';
 
 export interface PageRequest {
@@ -35,7 +35,7 @@ export class HistoryReader {
 
   /** Returns the row of a task that the caller can access. Errors: TaskNotFound. */
   requireTask(principal: Principal, taskId: string): Promise<TaskRow> {
-    return requireAuditedRow(principal, taskId, { reader: this.reader, access: this.access });
+    return requireRowAndRecordAccess(principal, taskId, { reader: this.reader, access: this.access });
   }
 
   /** Reads one page of the rows of a statement, whose last parameters are `after` and `limit`. */

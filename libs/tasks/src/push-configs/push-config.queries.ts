@@ -71,11 +71,11 @@ export class ListPushConfigsHandler implements IQueryHandler<ListPushConfigs> {
     requirePageSize(pageSize);
     await this.access.record(principal, 'PushConfigsRead', taskId, head.state);
     const boundTo = ['push-configs', tenantId, subject, role, taskId];
-    const after = pageToken ? this.tokens.open(pageToken, boundTo)[0]! : null;
+    const after = pageToken ? this.tokens.decrypt(pageToken, boundTo)[0]! : null;
     const remaining = (head.state.pushConfigs ?? []).filter((id) => after === null || id > after).sort();
     const ids = remaining.slice(0, pageSize);
     const configs = await this.configs.read({ tenantId, taskId }, head, ids);
-    const nextPageToken = remaining.length > ids.length ? this.tokens.seal([ids.at(-1)!], boundTo) : '';
+    const nextPageToken = remaining.length > ids.length ? this.tokens.encrypt([ids.at(-1)!], boundTo) : '';
     return { configs, nextPageToken };
   }
 }

@@ -1,5 +1,5 @@
 import { DomainError, type Principal } from '@app/domain';
-import { Database, type NamedStatement, type StreamHead, WebhookCipher, type WebhookTarget } from '@app/storage';
+import { Database, type NamedStatement, type TaskHead, WebhookCipher, type WebhookTarget } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import { requireHead, type ScopedTask } from '../access/task-access.js';
 import { TaskWriter } from '../commands/task-writer.js';
@@ -34,7 +34,7 @@ export class PushConfigs {
   ) {}
 
   /** Returns the head of a task whose webhooks the caller may manage. Errors: PushNotificationNotSupported, TaskNotFound. */
-  async requireTask(principal: Principal, task: ScopedTask): Promise<StreamHead> {
+  async requireTask(principal: Principal, task: ScopedTask): Promise<TaskHead> {
     this.policy.requireOffered();
     return (await requireHead(this.writer, principal, task)).head;
   }
@@ -45,7 +45,7 @@ export class PushConfigs {
    */
   async read(
     { tenantId, taskId }: { readonly tenantId: string; readonly taskId: string },
-    { key }: StreamHead,
+    { key }: TaskHead,
     ids: readonly string[],
   ): Promise<PushConfigView[]> {
     if (ids.length === 0 || key === null) return [];

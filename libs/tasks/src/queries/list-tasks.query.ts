@@ -45,7 +45,7 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     const pageSize = request.pageSize ?? BOUNDS.pageSizeDefault;
     requirePageSize(pageSize);
     const boundTo = bindingOf(principal, request);
-    const after = request.pageToken ? this.tokens.open(request.pageToken, boundTo) : null;
+    const after = request.pageToken ? this.tokens.decrypt(request.pageToken, boundTo) : null;
     const { kysely } = this.database;
     const { rows } = await pageOfTasks(kysely, principal, request, { after, limit: pageSize + 1 }).execute(kysely);
     const totalSize = Number(rows[0]?.total ?? 0);
@@ -57,7 +57,7 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     const last = tasks.at(-1);
     const nextPageToken =
       last !== undefined && found.length > tasks.length
-        ? this.tokens.seal([last.state.statusAt, last.taskId], boundTo)
+        ? this.tokens.encrypt([last.state.statusAt, last.taskId], boundTo)
         : '';
     return { tasks, nextPageToken, pageSize, totalSize };
   }

@@ -12,7 +12,7 @@ export type PagePosition = readonly string[];
 export class PageTokens {
   constructor(private readonly secret: ServerSecret) {}
 
-  seal(position: PagePosition, boundTo: unknown): string {
+  encrypt(position: PagePosition, boundTo: unknown): string {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.secret.key('page-token'), nonce).setAAD(digest(boundTo));
     const sealed = [cipher.update(JSON.stringify(position)), cipher.final()];
@@ -20,7 +20,7 @@ export class PageTokens {
   }
 
   /** Errors: InvalidParameters. */
-  open(token: string, boundTo: unknown): PagePosition {
+  decrypt(token: string, boundTo: unknown): PagePosition {
     const bytes = Buffer.from(token, 'base64url');
     try {
       // Node decodes invalid base64url, too. Only the exact text that `seal` returned is valid.

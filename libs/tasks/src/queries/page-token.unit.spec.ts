@@ -10,7 +10,7 @@ const position = ['2026-01-01T00:00:00.000Z', 'task-1'];
 
 const opens = (token: string, boundTo: unknown = bound, by = tokens) => {
   try {
-    return by.open(token, boundTo);
+    return by.decrypt(token, boundTo);
   } catch (error) {
     if (DomainError.is(error, 'InvalidParameters')) return null;
     throw error;
@@ -20,12 +20,12 @@ const opens = (token: string, boundTo: unknown = bound, by = tokens) => {
 describe('A page token', () => {
   it('opens to its position on any replica with the same secret', () => {
     const again = new PageTokens(new ServerSecret('the secret of the token tests'));
-    expect(opens(tokens.seal(position, bound), bound, again)).toEqual(position);
+    expect(opens(tokens.encrypt(position, bound), bound, again)).toEqual(position);
   });
 
   // F25
   it('does not open if a character was changed, removed or added', () => {
-    const token = tokens.seal(position, bound);
+    const token = tokens.encrypt(position, bound);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/= ';
     for (let index = 0; index < token.length; index += 1) {
       for (const other of alphabet) {
@@ -38,7 +38,7 @@ describe('A page token', () => {
   });
 
   it('does not open for a different caller, a different filter or under a different secret', () => {
-    const token = tokens.seal(position, bound);
+    const token = tokens.encrypt(position, bound);
     expect(opens(token, ['acme', 'bob', null])).toBeNull();
     expect(opens(token, ['acme', 'alice', 'working'])).toBeNull();
     expect(opens(token, bound, new PageTokens(new ServerSecret('a different secret')))).toBeNull();

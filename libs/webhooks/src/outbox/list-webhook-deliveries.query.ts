@@ -1,5 +1,5 @@
 import type { Principal } from '@app/domain';
-import { AccessAudit, type HistoryPage, type PageRequest, TaskReader, requireAuditedRow } from '@app/tasks';
+import { AccessAudit, type HistoryPage, type PageRequest, TaskReader, requireRowAndRecordAccess } from '@app/tasks';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { type WebhookDelivery, WebhookOutbox } from './webhook-outbox.js';
 
@@ -27,7 +27,7 @@ export class ListWebhookDeliveriesHandler implements IQueryHandler<ListWebhookDe
     taskId,
     page: { after, limit },
   }: ListWebhookDeliveries): Promise<HistoryPage<WebhookDelivery>> {
-    await requireAuditedRow(principal, taskId, { reader: this.reader, access: this.access });
+    await requireRowAndRecordAccess(principal, taskId, { reader: this.reader, access: this.access });
     const deliveries = await this.outbox.listForTask(principal.tenantId, taskId, after, limit + 1);
     const versions = [...new Set(deliveries.map(({ version }) => version))].slice(0, limit);
     const last = versions.at(-1) ?? after;

@@ -30,14 +30,14 @@ export class WebhookPayloads {
     this.states.set(keyOf(task), after);
     const [update] = updatesOf(event, before, after, taskId);
     if (update === undefined) return null;
-    return payload === 'update' || update.type === 'message' ? update : this.wholeTask(task, event, after);
+    return payload === 'update' || update.type === 'message' ? update : this.completeTask(task, event, after);
   }
 
   /**
    * Returns the whole task with the status of the event. Its artifacts are the current ones: an artifact that was published
    * after the event can already be included, and is sent again with its own event.
    */
-  private async wholeTask(task: Task, event: RecordedEvent, state: TaskState): Promise<StreamUpdate | null> {
+  private async completeTask(task: Task, event: RecordedEvent, state: TaskState): Promise<StreamUpdate | null> {
     const view = await this.reader.view(task.tenantId, task.taskId, { artifacts: true, historyLength: 0 });
     if (view === null) return null;
     const { statusMessage: _current, ...rest } = view;

@@ -1,5 +1,5 @@
 import { Authenticator } from '@app/access';
-import { canSee, DomainError, taskNotFound } from '@app/domain';
+import { canAccess, DomainError, taskNotFound } from '@app/domain';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 
 /** How long a response may continue after its credential is revoked. */
@@ -77,7 +77,7 @@ export class CredentialRecheck implements OnModuleDestroy {
   private async findLostAccess({ authorization, task }: LongLivedResponse): Promise<DomainError | null> {
     try {
       const principal = await this.authenticator.revalidate(authorization);
-      return task === undefined || canSee(principal, task) ? null : taskNotFound(task.taskId);
+      return task === undefined || canAccess(principal, task) ? null : taskNotFound(task.taskId);
     } catch (error) {
       // A key that cannot be looked up at the moment is not a revoked key.
       return DomainError.is(error, 'Unauthenticated') ? error : null;

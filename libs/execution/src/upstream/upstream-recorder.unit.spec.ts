@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { UpstreamTaskSnapshot } from '@app/client';
 import type { ArtifactView } from '@app/domain';
 import type { AgentContext } from '../agents/agent.contract.js';
-import { UpstreamMirror } from './upstream-mirror.js';
+import { UpstreamRecorder } from './upstream-recorder.js';
 
-/** Returns a mirror, and the outputs that it has recorded. */
-function createMirror() {
+/** Returns a recorder, and the outputs that it has recorded. */
+function createRecorder() {
   const outputs: unknown[] = [];
   const ctx = {
     task: { id: 'task' },
@@ -13,7 +13,7 @@ function createMirror() {
     working: async (message?: unknown) => void outputs.push(['working', message]),
     cancel: async () => void outputs.push('canceled'),
   } as unknown as AgentContext;
-  return { mirror: new UpstreamMirror(ctx), outputs };
+  return { recorder: new UpstreamRecorder(ctx), outputs };
 }
 
 const artifactOf = (...texts: string[]): ArtifactView => ({ artifactId: 'a', parts: texts.map((text) => ({ text })) });
@@ -26,32 +26,32 @@ const snapshot = (artifact: ArtifactView): UpstreamTaskSnapshot => ({
   messageIds: [],
 });
 
-describe('UpstreamMirror', () => {
+describe('UpstreamRecorder', () => {
   it('publishes an artifact of a snapshot only if its content differs, regardless of its chunks', async () => {
-    const { mirror, outputs } = createMirror();
-    await mirror.chunk(chunk('one ', false));
-    await mirror.chunk(chunk('two', true));
-    await mirror.task(snapshot(artifactOf('one two')));
-    await mirror.task(snapshot(artifactOf('one ', 'two')));
+    const { recorder, outputs } = createRecorder();
+    await recorder.chunk(chunk('one ', false));
+    await recorder.chunk(chunk('two', true));
+    await recorder.task(snapshot(artifactOf('one two')));
+    await recorder.task(snapshot(artifactOf('one ', 'two')));
     expect(outputs).toHaveLength(3);
-    await mirror.task(snapshot(artifactOf('one two three')));
+    await recorder.task(snapshot(artifactOf('one two three')));
     expect(outputs.at(-1)).toMatchObject({ id: 'a', parts: [{ text: 'one two three' }], append: false });
-    await mirror.task(snapshot({ ...artifactOf('one two three'), name: 'named' }));
+    await recorder.task(snapshot({ ...artifactOf('one two three'), name: 'named' }));
     expect(outputs).toHaveLength(5);
   });
 
   it('records a status once, even if the agent returns it several times', async () => {
-    const { mirror, outputs } = createMirror();
-    for (let time = 0; time < 3; time += 1) await mirror.status({ state: 'working', timestamp: 'now' });
+    const { recorder, outputs } = createRecorder();
+    for (let time = 0; time < 3; time += 1) await recorder.status({ state: 'working', timestamp: 'now' });
     expect(outputs).toEqual([['working', undefined]]);
-    await mirror.status({ state: 'working', timestamp: 'later' });
+    await recorder.status({ state: 'working', timestamp: 'later' });
     expect(outputs).toHaveLength(2);
   });
 
   it('publishes the artifact of an earlier turn again before a chunk that appends to it', async () => {
-    const { mirror, outputs } = createMirror();
-    mirror.setBaseline([artifactOf('before ')]);
-    await mirror.chunk(chunk('and after', true));
+    const { recorder, outputs } = createRecorder();
+    recorder.setBaseline([artifactOf('before ')]);
+    await recorder.chunk(chunk('and after', true));
     expect(outputs).toEqual([
       { id: 'a', parts: [{ text: 'before ' }], append: false, last: false },
       { id: 'a', parts: [{ text: 'and after' }], append: true, last: false },
@@ -60,16 +60,16 @@ describe('UpstreamMirror', () => {
 
   // F14
   it('rejects a chunk for an artifact that was never started as an invalid response', async () => {
-    const { mirror, outputs } = createMirror();
-    await expect(mirror.chunk(chunk('x', true))).rejects.toMatchObject({ kind: 'InvalidAgentResponse' });
+    const { recorder, outputs } = createRecorder();
+    await expect(recorder.chunk(chunk('x', true))).rejects.toMatchObject({ kind: 'InvalidAgentResponse' });
     expect(outputs).toEqual([]);
   });
 
   it('records an outcome only when it is concluded', async () => {
-    const { mirror, outputs } = createMirror();
-    await mirror.status({ state: 'canceled' });
-    expect([mirror.outcome, outputs]).toEqual([{ state: 'canceled' }, []]);
-    await mirror.conclude();
+    const { recorder, outputs } = createRecorder();
+    await recorder.status({ state: 'canceled' });
+    expect([recorder.outcome, outputs]).toEqual([{ state: 'canceled' }, []]);
+    await recorder.recordOutcome();
     expect(outputs).toEqual(['canceled']);
   });
 });

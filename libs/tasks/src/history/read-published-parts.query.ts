@@ -10,13 +10,13 @@ import {
   type PageRequest,
 } from './history-reader.js';
 
-export interface DeliveredPart {
+export interface PublishedPart {
   readonly version: number;
   readonly part: Part;
 }
 
 /** Chunks of the publication that clients see: the newest one of the artifact. */
-const DELIVERY_CHUNKS: NamedStatement = {
+const PUBLISHED_CHUNKS: NamedStatement = {
   name: 'history_delivery_chunks',
   text: `select ${CONTENT_COLUMNS}
     from artifact_chunk c join event e on e.tenant_id = c.tenant_id and e.task_id = c.task_id and e.version = c.version
@@ -31,7 +31,7 @@ const DELIVERY_CHUNKS: NamedStatement = {
  * The parts of an artifact as it was published last. The page limit counts chunks, so a page may have more parts. Errors:
  * TaskNotFound.
  */
-export class ReadDeliveryParts extends Query<HistoryPage<DeliveredPart>> {
+export class ReadPublishedParts extends Query<HistoryPage<PublishedPart>> {
   constructor(
     readonly principal: Principal,
     readonly taskId: string,
@@ -42,14 +42,14 @@ export class ReadDeliveryParts extends Query<HistoryPage<DeliveredPart>> {
   }
 }
 
-@QueryHandler(ReadDeliveryParts)
-export class ReadDeliveryPartsHandler implements IQueryHandler<ReadDeliveryParts> {
+@QueryHandler(ReadPublishedParts)
+export class ReadPublishedPartsHandler implements IQueryHandler<ReadPublishedParts> {
   constructor(private readonly history: HistoryReader) {}
 
-  async execute({ principal, taskId, artifactId, page }: ReadDeliveryParts): Promise<HistoryPage<DeliveredPart>> {
+  async execute({ principal, taskId, artifactId, page }: ReadPublishedParts): Promise<HistoryPage<PublishedPart>> {
     const { key } = await this.history.requireTask(principal, taskId);
     const task = [principal.tenantId, taskId, artifactId];
-    const rows = await this.history.rows<ContentRow>(DELIVERY_CHUNKS, task, page);
+    const rows = await this.history.rows<ContentRow>(PUBLISHED_CHUNKS, task, page);
     return mapPage(rows, (row) =>
       (this.history.contentOf(row, key)?.artifact?.parts ?? []).map((part) => ({ version: row.version, part })),
     );

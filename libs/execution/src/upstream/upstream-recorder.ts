@@ -7,7 +7,7 @@ import { ArtifactDigest } from './artifact-digest.js';
 export type UpstreamOutcome = UpstreamStatus | { readonly state: 'replied'; readonly message: Message };
 
 /** Records the updates of an upstream task as outputs of the run. */
-export class UpstreamMirror {
+export class UpstreamRecorder {
   /** Received, but not recorded yet. */
   outcome: UpstreamOutcome | null = null;
   /** Number of updates that changed something. */
@@ -71,7 +71,7 @@ export class UpstreamMirror {
   }
 
   /** Records the outcome. */
-  async conclude(): Promise<void> {
+  async recordOutcome(): Promise<void> {
     const { state, message } = this.outcome!;
     const input = message && toMessageInput(message);
     switch (state) {

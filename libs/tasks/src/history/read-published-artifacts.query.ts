@@ -4,7 +4,7 @@ import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { type HistoryPage, HistoryReader, mapPage, type PageRequest } from './history-reader.js';
 
 /** One publication of an artifact by a run. */
-export interface Delivery {
+export interface PublishedArtifact {
   readonly artifactId: string;
   readonly runId: string;
   readonly version: number;
@@ -15,12 +15,12 @@ export interface Delivery {
   readonly current: boolean;
 }
 
-interface DeliveryRow extends Omit<Delivery, 'artifactId' | 'runId'> {
+interface PublishedArtifactRow extends Omit<PublishedArtifact, 'artifactId' | 'runId'> {
   readonly artifact_id: string;
   readonly run_id: string;
 }
 
-const DELIVERIES: NamedStatement = {
+const PUBLISHED_ARTIFACTS: NamedStatement = {
   name: 'history_deliveries',
   text: `select artifact_id, run_id, started_version as version, count(*)::integer as chunks,
       sum(parts)::integer as parts, sum(bytes)::integer as bytes,
@@ -31,7 +31,7 @@ const DELIVERIES: NamedStatement = {
 };
 
 /** The published artifacts of a task, in order, including replaced ones. Errors: TaskNotFound. */
-export class ReadDeliveries extends Query<HistoryPage<Delivery>> {
+export class ReadPublishedArtifacts extends Query<HistoryPage<PublishedArtifact>> {
   constructor(
     readonly principal: Principal,
     readonly taskId: string,
@@ -41,13 +41,13 @@ export class ReadDeliveries extends Query<HistoryPage<Delivery>> {
   }
 }
 
-@QueryHandler(ReadDeliveries)
-export class ReadDeliveriesHandler implements IQueryHandler<ReadDeliveries> {
+@QueryHandler(ReadPublishedArtifacts)
+export class ReadPublishedArtifactsHandler implements IQueryHandler<ReadPublishedArtifacts> {
   constructor(private readonly history: HistoryReader) {}
 
-  async execute({ principal, taskId, page }: ReadDeliveries): Promise<HistoryPage<Delivery>> {
+  async execute({ principal, taskId, page }: ReadPublishedArtifacts): Promise<HistoryPage<PublishedArtifact>> {
     await this.history.requireTask(principal, taskId);
-    const rows = await this.history.rows<DeliveryRow>(DELIVERIES, [principal.tenantId, taskId], page);
+    const rows = await this.history.rows<PublishedArtifactRow>(PUBLISHED_ARTIFACTS, [principal.tenantId, taskId], page);
     return mapPage(rows, ({ artifact_id: artifactId, run_id: runId, ...delivery }) => [
       { artifactId, runId, ...delivery },
     ]);
