@@ -11,6 +11,8 @@ export type {
 } from './client/client-codec.js';
 export type { A2aCodec } from './codec.js';
 export { encodeCompatibleCard } from './compatible-card.js';
+export { isStorableText } from './json/json-walk.js';
+export { parseAndCheckJson, parseJson } from './json/strict-json.js';
 export { native } from './native/index.js';
 export { resolvePlaceholders, resolveView } from './task/placeholder.js';
 export { cardInterfaces, decodeCard, PROTOCOLS } from './protocols.js';
@@ -33,4 +35,3 @@ export {
 export { encodeSseComment, encodeSseFrame, encodeSseRetry, type SseFrame } from './transport/sse.js';
 export { methodNotAllowed, type RequestError, TransportError } from './transport/transport-error.js';
 export { PROTOCOL_VERSIONS, type ProtocolVersion, protocolVersionOf, VERSION_HEADER } from './transport/version.js';
-export { isStorableText, parseAndCheckJson, parseJson } from './json/strict-json.js';

@@ -2,7 +2,7 @@ import { invalidField, type Json, type JsonObject } from '@app/domain';
 import type { AnyMethod, Operation, Operations } from '../requests.js';
 import type { StreamUpdate } from '../task/stream-update.js';
 import { isObject, memberOf, withValue } from '../validation/object-reader.js';
-import { parseAndCheckJson } from '../validation/strict-json.js';
+import { parseAndCheckJson } from '../json/strict-json.js';
 import { type HttpQuery, paramsOfQuery } from './http-query.js';
 import { methodNotAllowed, TransportError } from './transport-error.js';
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { BOUNDS } from '@app/domain';
 import fc from 'fast-check';
 import { readCall } from './json-rpc.js';
 
@@ -51,6 +52,43 @@ describe('A JSON-RPC call', () => {
       id: 7,
       error: { kind: 'InvalidParameters', details: { violations: [{ field: 'message.parts[0]' }] } },
     });
+  });
+
+  // RFC 7493 section 2.3
+  it.each([
+    ['method', '{"jsonrpc":"2.0","id":7,"method":"GetTask","method":"CancelTask","params":{"id":"t"}}', 7],
+    ['params', '{"jsonrpc":"2.0","id":7,"method":"GetTask","params":{"id":"t"},"params":{"id":"u"}}', 7],
+    ['params', '{"jsonrpc":"2.0","id":7,"method":"GetTask","params":{},"p\\u0061rams":{"id":"u"}}', 7],
+    ['jsonrpc', '{"jsonrpc":"1.0","jsonrpc":"2.0","id":7,"method":"GetTask"}', 7],
+    ['id', '{"jsonrpc":"2.0","id":7,"id":8,"method":"GetTask"}', null],
+    ['other.a', '{"jsonrpc":"2.0","id":7,"method":"GetTask","other":{"a":1,"a":1}}', 7],
+    ['other', '{"jsonrpc":"2.0","id":7,"method":"GetTask","other":9007199254740993}', 7],
+  ])('is rejected as an invalid request that names %s if the envelope is ambiguous: %s', (field, body, id) => {
+    const message = expect.stringContaining(`"${field}" `);
+    expect(read(body)).toMatchObject({ id, error: { kind: 'InvalidRequest', message } });
+  });
+
+  it.each([
+    ['message.messageId', '{"message":{"messageId":"a","messageId":"b"}}'],
+    ['message.parts[0].data.n', '{"message":{"parts":[{"data":{"n":-9007199254740993}}]}}'],
+    ['message.metadata.n', '{"message":{"metadata":{"n":1e999}}}'],
+    ['metadata.n', '{"metadata":{"n":1e-999}}'],
+  ])(
+    'is rejected as invalid parameters with the path %s inside params if the value is ambiguous or not represented',
+    (field, params) => {
+      expect(read(`{"jsonrpc":"2.0","id":7,"method":"SendMessage","params":${params}}`)).toMatchObject({
+        id: 7,
+        error: { kind: 'InvalidParameters', details: { violations: [{ field }] } },
+      });
+    },
+  );
+
+  it('can have as many levels, members and elements in its params as a body without an envelope', () => {
+    const nested = `${'{"a":'.repeat(BOUNDS.jsonDepth)}1${'}'.repeat(BOUNDS.jsonDepth)}`;
+    expect(read(`{"jsonrpc":"2.0","id":7,"method":"GetTask","params":${nested}}`)).toMatchObject({ method: 'GetTask' });
+    const list = Array(BOUNDS.jsonKeys - 1).fill(0);
+    expect(read({ ...call, params: { list } })).toMatchObject({ method: 'GetTask' });
+    expect(read({ ...call, params: { list, one: 1 } })).toMatchObject({ error: { kind: 'InvalidParameters' } });
   });
 
   it('is read without an exception, whatever its bytes are', () => {

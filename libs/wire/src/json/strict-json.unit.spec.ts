@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { BOUNDS, DomainError } from '@app/domain';
 import fc from 'fast-check';
 import { requestErrorOf } from '../../../../test/support/clients/decoding.js';
-import { checkJson, parseJson, parseAndCheckJson } from './strict-json.js';
+import { parseAndCheckJson, parseJson } from './strict-json.js';
 
 const bytes = (text: string) => Buffer.from(text);
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
@@ -36,8 +36,10 @@ describe('The JSON of a request', () => {
     expect(requestErrorOf(() => parseAndCheckJson(Uint8Array.from(raw))).kind).toBe('ParseError');
   });
 
-  it('can start with a byte order mark', () => {
-    expect(parseAndCheckJson(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 });
+  it('is a parse error after a byte order mark, which only a response can have', () => {
+    const error = requestErrorOf(() => parseAndCheckJson(bytes('\ufeff{"a":1}')));
+    expect(error).toMatchObject({ kind: 'ParseError', message: expect.stringContaining('byte order mark') });
+    expect(parseJson(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 });
   });
 
   it('has __proto__ and constructor as own members that do not change an object', () => {
@@ -65,18 +67,22 @@ describe('The JSON of a request', () => {
   it('is accepted exactly at its bounds', () => {
     expect(() => parseAndCheckJson(bytes(nested(BOUNDS.jsonDepth)))).not.toThrow();
     expect(() => parseAndCheckJson(bytes(JSON.stringify('é'.repeat(BOUNDS.jsonStringBytes / 2))))).not.toThrow();
-    expect(() => checkJson(Array<number>(BOUNDS.jsonKeys).fill(0))).not.toThrow();
+    expect(() => parseAndCheckJson(bytes(JSON.stringify(Array(BOUNDS.jsonKeys).fill(0))))).not.toThrow();
   });
 
   it('is rejected with the path of the invalid value', () => {
-    const error = requestErrorOf(() => checkJson({ message: { parts: [{ text: 'a' }, { text: '\0' }] } }));
+    const error = requestErrorOf(() =>
+      parseAndCheckJson(bytes(JSON.stringify({ message: { parts: [{ text: 'a' }, { text: '\0' }] } }))),
+    );
     expect(DomainError.is(error, 'InvalidParameters') && error.details.violations[0]?.field).toBe(
       'message.parts[1].text',
     );
   });
 
   it('is rejected with a short, printable path if keys are long or unprintable', () => {
-    const error = requestErrorOf(() => checkJson({ ['x'.repeat(5000)]: { 'a\nb': '\0' } }));
+    const error = requestErrorOf(() =>
+      parseAndCheckJson(bytes(JSON.stringify({ ['x'.repeat(5000)]: { 'a\nb': '\0' } }))),
+    );
     expect(error.message).not.toMatch(/\n/);
     expect(error.message.length).toBeLessThan(250);
   });
