@@ -92,6 +92,14 @@ describe('An error of a streaming JSON-RPC method', () => {
     },
   );
 
+  // The HTTP client of the Python SDK of 0.3 sends its default beside the media type that the SDK wants.
+  it('is an event stream of one event if the client sends a wildcard in a second Accept header', async () => {
+    const headers = { Accept: '*/*, text/event-stream' };
+    expect(await errorEvent({ method: 'SubscribeToTask', params: { id: missing }, headers })).toMatchObject({
+      code: -32001,
+    });
+  });
+
   it('is JSON with status 401 if the credential is missing', async () => {
     const { status, text, mediaType } = await send({ method: 'SubscribeToTask', params: { id: missing }, token: null });
     expect([status, mediaType]).toEqual([401, 'application/json']);

@@ -43,9 +43,14 @@ export function responseMediaType(accept: string | undefined): string {
   return qualityOf(accept, [A2A_JSON_MEDIA_TYPE]) > jsonQuality ? A2A_JSON_MEDIA_TYPE : JSON_MEDIA_TYPE;
 }
 
-/** Whether `Accept` prefers an event stream to JSON (RFC 9110 section 12.5.1). */
-export const prefersEventStream = (accept: string | undefined): boolean =>
-  qualityOf(accept, [EVENT_STREAM_MEDIA_TYPE, 'text/*']) > qualityOf(accept, [JSON_MEDIA_TYPE, 'application/*', '*/*']);
+/**
+ * Whether `Accept` names event streams, and prefers them to JSON (RFC 9110 section 12.5.1). A wildcard of the same quality does not
+ * count, because some HTTP clients add it to the media type that their caller wants.
+ */
+export function prefersEventStream(accept: string | undefined): boolean {
+  const quality = qualityOf(accept, [EVENT_STREAM_MEDIA_TYPE]);
+  return quality > qualityOf(accept, [JSON_MEDIA_TYPE, 'application/*']) && quality >= qualityOf(accept, ['*/*']);
+}
 
 /** Returns the quality that `Accept` gives to the first of these ranges that it names, or 0. */
 function qualityOf(accept: string | undefined, ranges: readonly string[]): number {

@@ -136,7 +136,7 @@ describe('The media type of a JSON-RPC error of a streaming method', () => {
     ['Text/Event-Stream; charset=utf-8'],
     ['text/event-stream, application/json;q=0.9'],
     ['text/event-stream, */*;q=0.1'],
-    ['text/*'],
+    ['*/*, text/event-stream'],
   ])('is text/event-stream for Accept: %s', (accept) => {
     expect(prefersEventStream(accept)).toBe(true);
   });
@@ -148,6 +148,7 @@ describe('The media type of a JSON-RPC error of a streaming method', () => {
     ['application/json'],
     ['application/json, text/event-stream'],
     ['text/event-stream;q=0.5, */*'],
+    ['text/*'],
     ['text/event-stream;q=0'],
     ['text/event-streams'],
   ])('is application/json for Accept: %s', (accept) => {
