@@ -34,7 +34,7 @@ module.exports = {
       name: 'one-entry-point',
       comment: "a library's index.ts is its only entry point",
       severity: 'error',
-      from: { path: '^(libs|apps|migrations)/([^/]+)/' },
+      from: { path: '^(libs|apps)/([^/]+)/' },
       to: { path: '^libs/([^/]+)/src/', pathNot: ['^libs/$2/', '/src/index\\.ts$'] },
     },
     {
@@ -54,7 +54,7 @@ module.exports = {
       name: 'no-tests-in-production',
       comment: 'production code imports no test code',
       severity: 'error',
-      from: { path: '^(libs|apps|migrations)/', pathNot: '\\.spec\\.ts$' },
+      from: { path: '^(libs|apps)/', pathNot: '\\.spec\\.ts$' },
       to: { path: '^test/|\\.spec\\.ts$' },
     },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

@@ -46,7 +46,8 @@ export async function diagnose(): Promise<Finding[]> {
   try {
     const { database } = connection;
     await run('database version', () => checkVersion(database));
-    const inspection = await inspectSchema(database.pool, await readSchemaDefinition());
+    const remedy = connection.owner === null ? undefined : 'run `acta migrate`, or start a server';
+    const inspection = await inspectSchema(database.pool, await readSchemaDefinition(), remedy);
     await run('database role', () => checkRole(inspection));
     const isUsable = await run('schema', () => checkSchema(inspection));
     if (isUsable === null) return findings;
@@ -134,7 +135,7 @@ async function checkVersion({ pool }: Database): Promise<[null, string]> {
 }
 
 /** Returns which role the servers use, whether it owns the schema, and what is wrong with its rights. */
-export function checkRole({ role }: Pick<SchemaInspection, 'role'>): [null, string] {
+function checkRole({ role }: Pick<SchemaInspection, 'role'>): [null, string] {
   const { name, schema, isOwner, isSuperuser, missingRights, excessRights, canEveryoneCreate } = role;
   const problems = [
     ...(missingRights.length > 0 ? [`lacks ${missingRights.join(', ')}`] : []),

@@ -15,11 +15,14 @@ export {
 } from './postgres/open-storage.js';
 export type { Schema, StoredEvent } from './postgres/schema.js';
 export { isRolledBack, isUnavailable, SQL_STATE, sqlStateOf } from './postgres/sql-state.js';
-export { differenceFromSnapshot, inspectSchema, type SchemaInspection } from './schema/inspect-schema.js';
+export {
+  differenceFromSnapshot,
+  explainStatementError,
+  inspectSchema,
+  type SchemaInspection,
+} from './schema/inspect-schema.js';
 export { migrate, type MigrationResult } from './schema/migrate.js';
 export { printSchema } from './schema/print-schema.js';
 export { readSchemaDefinition } from './schema/schema-definition.js';
-export { type SchemaRole } from './schema/schema-roles.js';
-export { isUsable } from './schema/schema-state.js';
 export { StorageModule } from './storage.module.js';
 export { type TaskChange, TaskWakeups } from './wakeups/task-wakeups.js';

@@ -100,6 +100,19 @@ describe('The schema of a migrated database', () => {
   );
 
   it(
+    'cannot be verified by a role without rights, which the error names in one sentence',
+    async () => {
+      await database.asOwner(`revoke select on event from ${database.role}`);
+      expect(await runActa(environment, 'audit', 'verify')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `acta: The role ${database.role} lacks rights (select on event): run \`acta migrate --grant ${database.role}\` as the role that owns the schema (ACTA_OWNER_DATABASE_URL).\n`,
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'is reported by `acta doctor` if a trigger is disabled, or if the rights of the role are wrong',
     async () => {
       await database.asOwner('alter table event disable trigger event_is_append_only');

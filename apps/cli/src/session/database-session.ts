@@ -5,6 +5,7 @@ import {
   connectAsOwner,
   type DatabaseConnection,
   connectToDatabase,
+  explainStatementError,
   openStorage,
   type OwnerConnection,
   type Storage,
@@ -29,7 +30,11 @@ export function withStorage<T>(work: (storage: Storage, session: Session) => Pro
 
 /** Runs work on the same database, whatever its schema is. */
 export function withConnection<T>(work: (connection: DatabaseConnection, session: Session) => Promise<T>): Promise<T> {
-  return withOpened(connectToDatabase, work);
+  return withOpened(connectToDatabase, (connection, session) =>
+    work(connection, session).catch(async (error: unknown) => {
+      throw await explainStatementError(error, connection.database.pool);
+    }),
+  );
 }
 
 /** Runs work on the same database as the role that owns its schema. Needs no secret. */
@@ -48,7 +53,7 @@ async function withOpened<Opened extends DatabaseConnection, T>(
   return interruptible((signal) => work(opened, { config, signal })).finally(() => opened.close());
 }
 
-/** Returns the principal of the command line in a tenant. Its subject names the operating system account, for the audit record. */
+/** Returns the principal of the command line in a tenant. Its subject names the operating system account, for the audit log and the event log. */
 export function operatorOf(tenantId: string): Principal {
   return { tenantId, subject: OPERATOR, role: 'operator', rings: [], agents: [] };
 }

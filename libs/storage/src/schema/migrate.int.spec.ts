@@ -200,4 +200,16 @@ describe('A start', () => {
     await prepareSchema(connections, await nextVersion());
     expect(await numberOf()).toBe(2);
   });
+
+  it('with a URL of the owner that does not work states the reason', async () => {
+    const unreachable = { connection: testDatabase.url, owner: 'postgresql://owner@127.0.0.1:1/acta' };
+    expect(await errorOf(prepareSchema(unreachable))).toMatch(
+      /^ACTA_OWNER_DATABASE_URL does not work for .+: nothing listens/,
+    );
+    const other = await createEmptyDatabase();
+    expect(await errorOf(prepareSchema({ connection: testDatabase.url, owner: other.ownerUrl }))).toMatch(
+      /^The database has no tables of Acta: /,
+    );
+    await other.drop();
+  });
 });

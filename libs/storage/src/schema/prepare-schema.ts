@@ -1,3 +1,4 @@
+import { checkDatabaseUrl } from '../postgres/check-database-url.js';
 import { type ConnectionConfig, Database } from '../postgres/database.js';
 import { inspectSchema } from './inspect-schema.js';
 import { migrate } from './migrate.js';
@@ -24,11 +25,15 @@ export async function prepareSchema(
   const found = await inspect();
   if (found.problem === null) return;
   if (owner === null && !canMigrate(found.role)) throw schemaError(found.problem);
-  await withDatabase(owner ?? connection, (database) => migrate(database, { definition: expected }));
+  if (typeof owner === 'string') await checkDatabaseUrl(owner, 'ACTA_OWNER_DATABASE_URL');
+  const migrateAsOwner = (grantTo?: string) =>
+    withDatabase(owner ?? connection, (database) => migrate(database, { definition: expected, grantTo }));
+  await migrateAsOwner();
   const migrated = await inspect();
   if (migrated.problem === null) return;
-  if (owner === null) throw schemaError(migrated.problem);
-  await withDatabase(owner, (database) => migrate(database, { definition: expected, grantTo: migrated.role.name }));
+  if (owner !== null) await migrateAsOwner(migrated.role.name);
+  const { problem } = await inspect();
+  if (problem !== null) throw schemaError(problem);
 }
 
 /** Runs work without a query timeout, because a migration can take long. */

@@ -138,14 +138,21 @@ function objectsOf(schema: string): SchemaObject[] {
 const linesOf = (text: string): string[] => text.split('\n').map((line) => line.replace(/,$/, ''));
 
 function differenceOfLines(expected: readonly string[], actual: readonly string[]): string | null {
-  const [missing] = expected.filter((line) => !actual.includes(line));
-  const [surplus] = actual.filter((line) => !expected.includes(line));
+  const missing = expected.filter((line) => !actual.includes(line));
+  const surplus = actual.filter((line) => !expected.includes(line));
   const quote = (line: string) => JSON.stringify(line.trim());
-  if (missing !== undefined && surplus !== undefined) return `has ${quote(surplus)} instead of ${quote(missing)}`;
-  if (missing !== undefined) return `lacks ${quote(missing)}`;
-  if (surplus !== undefined) return `also has ${quote(surplus)}`;
+  if (missing.length > 0) {
+    const changed = surplus.find((line) => subjectOf(line) === subjectOf(missing[0]!));
+    if (changed === undefined) return `lacks ${quote(missing[0]!)}`;
+    return `has ${quote(changed)} instead of ${quote(missing[0]!)}`;
+  }
+  if (surplus.length > 0) return `also has ${quote(surplus[0]!)}`;
   return expected.join('\n') === actual.join('\n') ? null : 'has the same lines in a different order';
 }
+
+/** Returns the name of the column, constraint, index, trigger or comment that a line defines. */
+const subjectOf = (line: string): string | undefined =>
+  /^\s*(?:COMMENT ON \S+ \S+|CREATE (?:UNIQUE )?\S+ \S+|CONSTRAINT \S+|\S+)/.exec(line)?.[0];
 
 async function printTables(executor: Executor): Promise<SchemaObject[]> {
   const { rows: tables } = await executor.query<TableRow>(`${TABLES} order by c.relname collate "C"`);

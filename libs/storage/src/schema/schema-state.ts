@@ -48,9 +48,18 @@ export async function readSchemaState(executor: Executor, definition: SchemaDefi
   return { kind: 'older', number, pending };
 }
 
-/** Returns a sentence without its first capital letter and its period: what is wrong, and what to do. */
-export function describeSchemaState(state: SchemaState, { number: needed }: SchemaDefinition): string {
-  const migrate = 'run `acta migrate` as the role that owns the schema (ACTA_OWNER_DATABASE_URL)';
+/** What to do about pending migrations, for a program without the rights of the owner. */
+const MIGRATE_AS_OWNER = 'run `acta migrate` as the role that owns the schema (ACTA_OWNER_DATABASE_URL)';
+
+/**
+ * Returns a sentence without its first capital letter and its period: what is wrong, and what to do. `migrate` is what to do
+ * about pending migrations.
+ */
+export function describeSchemaState(
+  state: SchemaState,
+  { number: needed }: SchemaDefinition,
+  migrate = MIGRATE_AS_OWNER,
+): string {
   switch (state.kind) {
     case 'current':
       return `the schema of the database has the number ${needed}, which is current`;

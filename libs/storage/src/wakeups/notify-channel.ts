@@ -74,7 +74,7 @@ export class NotifyChannel {
     try {
       await client.connect();
       // A notification need not wait for the disk.
-      await client.query('set synchronous_commit = off');
+      await client.query('set synchronous_commit = off; set search_path = pg_catalog, pg_temp');
       await client.query(`listen ${CHANNEL}`);
       // Processes that found no peers start to send.
       await client.query(NOTIFY.text, [CHANNEL, encodePresence(this.sender)]);

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { openEmbeddedPostgres } from '../dist/libs/embedded-postgres/src/index.js';
-import { Database, migrate, printSchema, readSchemaDefinition } from '../dist/libs/storage/src/index.js';
+import { openEmbeddedPostgres } from '../../../dist/libs/embedded-postgres/src/index.js';
+import { Database, migrate, printSchema, readSchemaDefinition } from '../../../dist/libs/storage/src/index.js';
 
-// Writes schema.sql: migrates an empty database with the files of this folder, and prints its catalog.
+// Writes migrations/schema.sql: migrates an empty database with the files of migrations/, and prints its catalog.
 const { values: flags } = parseArgs({ options: { 'keep-number': { type: 'boolean' } } });
-const folder = fileURLToPath(new URL('.', import.meta.url));
+const folder = fileURLToPath(new URL('../../../migrations/', import.meta.url));
 const file = join(folder, 'schema.sql');
 const definition = await readSchemaDefinition(folder);
 const printed = await printedSchema();
