@@ -66,7 +66,7 @@ function routeTo(method: AnyMethod, httpMethod: HttpMethod, { tenant, ...ids }: 
   return {
     method,
     decode: (query, body) => {
-      const params = httpMethod === 'POST' ? bodyParams(body) : paramsOfQuery(query, QUERY_TYPES);
+      const params = httpMethod === 'POST' ? bodyParams(method, body) : paramsOfQuery(query, QUERY_TYPES);
       rejectContradictions(params, { ...ids, ...(tenant === undefined ? {} : { tenant }) });
       const request = method.decode({ ...params, ...ids });
       return tenant === undefined ? request : { ...request, tenant };
@@ -96,11 +96,15 @@ function decodedSegment(name: string, segment: string): string {
   }
 }
 
+/** The operations of POST whose params are all in the path. The Go SDK sends `null` as their body. */
+const WITHOUT_BODY: ReadonlySet<Operation> = new Set<Operation>(['cancelTask', 'subscribeToTask']);
+
 /** Parses a body. An empty one is accepted, because some operations have no required field in the body. */
-function bodyParams(body: Uint8Array): JsonObject {
+function bodyParams({ operation }: AnyMethod, body: Uint8Array): JsonObject {
   if (body.length === 0) return {};
   const value = parseAndCheckJson(body);
   if (isObject(value)) return value;
+  if (value === null && WITHOUT_BODY.has(operation)) return {};
   throw new TransportError('InvalidRequest', withValue('the body must be a JSON object', value), {});
 }
 

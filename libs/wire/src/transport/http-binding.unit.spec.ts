@@ -68,6 +68,26 @@ describe.each(CODECS)('The HTTP+JSON binding of A2A v$version', (codec) => {
     );
   });
 
+  it.each(['tasks/t:cancel', 'tasks/t:subscribe', 'acme/tasks/t:cancel'])(
+    'reads the body null of POST %s as an empty request, as the Go SDK sends it',
+    (path) => {
+      expect(decodeHttp(codec, 'POST', path, { body: null })).toEqual(decodeHttp(codec, 'POST', path, { body: {} }));
+    },
+  );
+
+  it.each(['message:send', 'message:stream', 'tasks/t/pushNotificationConfigs'])(
+    'rejects the body null of POST %s, whose params are in the body',
+    (path) => {
+      const decode = () => decodeHttp(codec, 'POST', path, { body: null });
+      expect(requestErrorOf(decode)).toMatchObject({ kind: 'InvalidRequest' });
+    },
+  );
+
+  it.each(['[]', 'false', '0', '""', 'null null'])('rejects the body %s of POST tasks/t:cancel', (body) => {
+    const { decode } = codec.http.route('POST', 'tasks/t:cancel');
+    expect(requestErrorOf(() => decode({}, Buffer.from(body))).kind).toMatch(/^(InvalidRequest|ParseError)$/);
+  });
+
   it('rejects ids that are not UTF-8 and bodies that are not an object', () => {
     expect(invalidFields(() => codec.http.route('GET', 'tasks/%ff'))).toEqual(['id']);
     const decode = (body: string) =>
