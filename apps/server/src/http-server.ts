@@ -18,7 +18,7 @@ const MAX_CONNECTIONS = 22_000;
  */
 const CLOSE_TIMEOUT_MS = 3_000;
 
-/** Returns the HTTP adapter of a server. `isAgent` tells whether a name in `/agents/{name}/…` is an agent. */
+/** Returns the HTTP adapter of a server. `isAgent` returns whether a name in `/agents/{name}/…` is an agent. */
 export function createHttpAdapter({ tls, trustProxy }: Config, isAgent: (name: string) => boolean): FastifyAdapter {
   return new FastifyAdapter({
     // Node limits the length of the URL. A long id is the id of a task that does not exist.

@@ -1,5 +1,5 @@
 export { AccessModule } from './access.module.js';
 export { AuditLog } from './audit/audit-log.js';
-export { Authenticator, BOOTSTRAP_ADMIN } from './authentication/authenticator.js';
+export { Authenticator, BOOTSTRAP_ADMIN, credentialRequired } from './authentication/authenticator.js';
 export { TokenBuckets } from './authentication/token-buckets.js';
 export { type ApiKey, ApiKeys, type IssuedApiKey } from './keys/api-keys.js';

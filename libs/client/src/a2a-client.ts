@@ -22,7 +22,7 @@ export interface UpstreamEvent {
 
 /** Limit for a response in bytes, and for one event of a stream in UTF-16 units. */
 const MAX_RESPONSE_SIZE = 8 * 1024 * 1024;
-/** For requests that an agent can answer without work. */
+/** For requests to which an agent can respond without work. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 /** For a message: an agent that replies without a task may respond only when its work is done. */
 const WORK_TIMEOUT_MS = 600_000;

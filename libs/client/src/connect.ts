@@ -31,7 +31,7 @@ export async function connect(
   const card = await readCard(http, cardUrl, headers, signal);
   const supported = card.interfaces.find(({ binding }) => binding.toUpperCase() === 'JSONRPC');
   if (supported === undefined) {
-    throw new ClientFailure('invalid', 'the card does not name an address with JSON-RPC of A2A 1.0 or 0.3');
+    throw new ClientFailure('invalid', 'the card lists no interface with JSON-RPC of a supported version (1.0, 0.3)');
   }
   if (!URL.canParse(supported.url, cardUrl)) {
     throw new ClientFailure('invalid', 'the card names an address that is not a URL');

@@ -22,8 +22,8 @@ export interface Actor {
 export const SYSTEM_ACTOR: Actor = { subject: 'acta', role: 'system' };
 
 /**
- * Returns whether a caller may know that a task exists: a member's own tasks in its current rings, or, for an
- * admin, every task of its tenant. The list query has the same rule in SQL.
+ * Returns whether a caller can access a task: a member its own tasks in its current rings, and an admin every task of its
+ * tenant. For other callers the task does not exist. The list query has the same rule in SQL.
  */
 export function canAccess(principal: Principal, task: { tenantId: string; owner: string; ring: string }): boolean {
   if (principal.tenantId !== task.tenantId) return false;

@@ -28,7 +28,7 @@ export async function accountFor(directory: string): Promise<Account> {
   const account = name === undefined ? [...accounts.values()].find((entry) => entry.uid !== 0) : accounts.get(name);
   if (account) return account;
   throw new EmbeddedPostgresError(
-    'Postgres refuses to run as root, and /etc/passwd has no other account: run Acta as an ordinary user, or set DATABASE_URL.',
+    'The file /etc/passwd has no account for Postgres, which refuses to run as root: run Acta as an ordinary user, or set DATABASE_URL.',
   );
 }
 

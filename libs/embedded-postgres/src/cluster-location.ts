@@ -67,7 +67,7 @@ export async function locateCluster(dataDirectory: string): Promise<ClusterLocat
   const account = isRoot() ? await accountFor((await pathExists(cluster)) ? cluster : home) : undefined;
   if (account && !(await canEnter(home, account))) {
     throw new EmbeddedPostgresError(
-      `Postgres refuses to run as root, and the user ${account.uid} cannot enter ${home}: give other users the execute permission on each folder above it, or run Acta as an ordinary user.`,
+      `The folder ${home} is not accessible to the user ${account.uid}, which runs Postgres because Acta runs as root: give other users the execute permission on each folder above it, or run Acta as an ordinary user.`,
     );
   }
   return { dataDir, home, cluster, logFile: join(dataDir, 'postgres.log'), account, password: recorded.password };
@@ -137,7 +137,7 @@ async function chooseLocation(dataDir: string): Promise<LocationFile> {
     }
   }
   throw new EmbeddedPostgresError(
-    `Postgres refuses to run as root, and the user ${account.uid} can enter neither ${dataDir} nor ${FALLBACK_PARENTS.join(' nor ')}: set ACTA_DATA_DIR to a folder that other users can enter.`,
+    `The folders ${[dataDir, ...FALLBACK_PARENTS].join(', ')} are not accessible to the user ${account.uid}, which runs Postgres because Acta runs as root: set ACTA_DATA_DIR to a folder that other users can enter.`,
   );
 }
 

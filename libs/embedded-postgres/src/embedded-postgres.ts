@@ -120,7 +120,7 @@ async function openWithDatabase(open: () => Promise<OpenedServer>, stop: () => P
 }
 
 /**
- * Reconnects whenever the session ends, and returns the function that closes the session for good. A server ends every
+ * Reconnects whenever the session ends, and returns the function that closes the session permanently. A server ends every
  * session when one of its processes is killed, for example by the out-of-memory killer, and continues to run.
  */
 function maintainSession(

@@ -36,8 +36,8 @@ describe('SendMessage', () => {
   });
 
   it.each([
-    ['fails', 'fail', 'TASK_STATE_FAILED', 'failed, as asked'],
-    ['rejects', 'reject', 'TASK_STATE_REJECTED', 'rejected, as asked'],
+    ['fails', 'fail', 'TASK_STATE_FAILED', 'The text contains `fail`.'],
+    ['rejects', 'reject', 'TASK_STATE_REJECTED', 'The text contains `reject`.'],
   ])('returns the task with the reason if the agent %s it', async (_what, text, state, reason) => {
     const task = await server.caller.send(text);
     expect(task.status).toMatchObject({ state, message: { parts: [{ text: reason }] } });

@@ -46,8 +46,10 @@ describe('A task of the simple REST API', () => {
 
   it('has the reason as its error if the agent fails or rejects it', async () => {
     const failed = await untilStatus((await create('fail')).id, 'failed');
-    expect(failed).toMatchObject({ error: 'failed, as asked' });
-    expect(await untilStatus((await create('reject')).id, 'failed')).toMatchObject({ error: 'rejected, as asked' });
+    expect(failed).toMatchObject({ error: 'The text contains `fail`.' });
+    expect(await untilStatus((await create('reject')).id, 'failed')).toMatchObject({
+      error: 'The text contains `reject`.',
+    });
   });
 
   it('has the status running while it requires input', async () => {

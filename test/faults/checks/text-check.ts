@@ -5,7 +5,7 @@ import type { RecordedTask } from './event-log-check.js';
 const CONCURRENCY = 4;
 
 /**
- * Checks the artifact text of each run. A run that completes its task has written its whole input in upper case; a run that was
+ * Checks the artifact text of each run. A run that completes its task has written its complete input in upper case; a run that was
  * lost has written a prefix of it.
  */
 export async function checkTexts(log: EventLog, tasks: ReadonlyMap<string, RecordedTask>): Promise<string[]> {

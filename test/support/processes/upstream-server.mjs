@@ -86,8 +86,8 @@ const agent = {
       return publishStatus(TaskState.TASK_STATE_INPUT_REQUIRED, 'which one?');
     }
     if (hasWord('auth')) return publishStatus(TaskState.TASK_STATE_AUTH_REQUIRED, 'sign in');
-    if (hasWord('fail')) return publishStatus(TaskState.TASK_STATE_FAILED, 'failed, as asked');
-    if (hasWord('reject')) return publishStatus(TaskState.TASK_STATE_REJECTED, 'rejected, as asked');
+    if (hasWord('fail')) return publishStatus(TaskState.TASK_STATE_FAILED, 'The text contains `fail`.');
+    if (hasWord('reject')) return publishStatus(TaskState.TASK_STATE_REJECTED, 'The text contains `reject`.');
     const chunks = number('chunks', 1);
     const appends = hasWord('append');
     for (let index = 0; index < chunks; index += 1) {

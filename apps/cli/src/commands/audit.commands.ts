@@ -22,9 +22,9 @@ const REASONS: Readonly<Record<EventLogBreak['reason'], string>> = {
   'missing-stream': 'the task has rows and no events',
 };
 
-/** Creates the commands that check the audit record. */
+/** Creates the commands that verify the event log. */
 export function auditCommand(): Command {
-  const audit = new Command('audit').description('Check the audit record.');
+  const audit = new Command('audit').description('Verify the event log.');
   audit
     .command('verify')
     .description('Verify the hash chain of every task and report each break.')
@@ -40,7 +40,7 @@ export function auditCommand(): Command {
  * verification must not change the database.
  */
 async function verify(options: VerifyOptions): Promise<void> {
-  if (options.task !== undefined && !isUuid(options.task)) throw new Error(`task ${options.task} not found`);
+  if (options.task !== undefined && !isUuid(options.task)) throw taskNotFound(options.task);
   const scope = {
     ...(options.tenant === undefined ? {} : { tenantId: options.tenant }),
     ...(options.task === undefined ? {} : { taskId: options.task }),
@@ -61,14 +61,16 @@ async function verify(options: VerifyOptions): Promise<void> {
     return counts;
   });
   const { tasks, events, breaks } = result;
-  if (options.task !== undefined && tasks + breaks === 0) throw new Error(`task ${options.task} not found`);
+  if (options.task !== undefined && tasks + breaks === 0) throw taskNotFound(options.task);
   if (options.tenant !== undefined && tasks + breaks === 0) {
-    throw new Error(`tenant ${options.tenant} has no tasks`);
+    throw new Error(`tenant ${options.tenant} has no tasks: use the tenant of a key that \`acta keys list\` shows`);
   }
   const verdict = breaks === 0 ? 'every chain is valid' : formatCount(breaks, 'break');
   print(options, result, [`Verified ${formatCount(tasks, 'task')}, ${formatCount(events, 'event')}: ${verdict}.`]);
   if (breaks > 0) throw new CheckFailed();
 }
+
+const taskNotFound = (id: string) => new Error(`task ${id} not found: \`acta tasks list\` lists the tasks of a tenant`);
 
 function describeBreak({ tenantId, taskId, version, reason }: EventLogBreak): string {
   return `BROKEN  task ${sanitizeForTerminal(taskId)} of tenant ${sanitizeForTerminal(tenantId)}, version ${version}: ${REASONS[reason]}`;

@@ -68,7 +68,8 @@ async function create(options: CreateOptions): Promise<void> {
   const { tenant: tenantId, subject, ring: rings = [], agent: agents = [], expires } = options;
   const role = options.admin ? 'admin' : options.worker ? 'worker' : 'member';
   const expiresAt = expires === undefined ? null : new Date(Date.now() + expires);
-  if (role !== 'admin' && rings.length === 0) throw invalidField('--ring', `required for a ${role} key`);
+  if (role !== 'admin' && rings.length === 0)
+    throw invalidField('--ring', `is required for a ${role} key; name at least one ring`);
   const request = { tenantId, subject, role, rings, agents, expiresAt } as const;
   printToken(options, await withKeys((apiKeys) => apiKeys.create(operatorOf(tenantId), request)));
 }

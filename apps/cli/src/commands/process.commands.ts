@@ -5,11 +5,13 @@ import { JSON_OPTION } from '../options.js';
 export function processCommands(): Command[] {
   return [
     new Command('serve')
-      .description('Run a server: every API, and agents. See docs/environment.md for its configuration.')
+      .description(
+        'Run a server, which serves all APIs and runs agents. See docs/environment.md for its configuration.',
+      )
       .option(...JSON_OPTION)
       .action(() => start('server')),
     new Command('worker')
-      .description('Run a worker: agents only, for the tasks that servers accept on the same database.')
+      .description('Run a worker, which only runs agents, for the tasks that servers accept on the same database.')
       .option(...JSON_OPTION)
       .action(() => start('worker')),
   ];

@@ -43,7 +43,9 @@ async function checkOrRebuild(operation: 'check' | 'rebuild', options: Projectio
       options.task !== undefined &&
       !(await taskExists(storage, { tenantId: options.tenant, taskId: options.task }))
     ) {
-      throw new Error(`task ${options.task} not found in tenant ${options.tenant}`);
+      throw new Error(
+        `task ${options.task} not found in tenant ${options.tenant}: \`acta tasks list\` lists the tasks of a tenant`,
+      );
     }
     const projections = Projections.create(storage, config.leaseMs);
     const progress = new Progress('task', await countTasks(storage, options), options);

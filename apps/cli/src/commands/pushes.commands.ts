@@ -1,4 +1,3 @@
-import { invalidField } from '@app/domain';
 import { type WebhookDelivery, WebhookOutbox, type WebhookDeliveryState } from '@app/webhooks';
 import { Command, Option } from 'commander';
 import { integerBetween, JSON_OPTION, type OutputOptions } from '../options.js';
@@ -51,7 +50,7 @@ async function list({ tenant: tenantId, task: taskId, state, limit, ...options }
 
 async function retry({ tenant: tenantId, task: taskId, config: configId, all, ...options }: RetryOptions) {
   if (taskId === undefined && tenantId === undefined && all === undefined) {
-    throw invalidField('--task', 'select the deliveries with --task, --tenant or --all');
+    throw new Error('no delivery is selected: use --task, --tenant or --all');
   }
   const retried = await withStorage((storage) => WebhookOutbox.over(storage).retryDead({ tenantId, taskId, configId }));
   print(options, retried, retried.length === 0 ? ['No dead deliveries.'] : ['Queued again:', ...tableOf(retried)]);

@@ -43,7 +43,7 @@ export function tasksCommand(): Command {
     .addOption(new Option('--status <status>', 'only tasks with this status').choices(TASK_STATUSES))
     .option('--context <id>', 'only tasks of this context')
     .option('--limit <number>', 'tasks per page, 1 to 100', integerBetween(1, 100), 50)
-    .option('--page-token <token>', 'token of the previous page')
+    .option('--page-token <token>', 'token that the previous page printed')
     .option(...JSON_OPTION)
     .action(list);
   tasks

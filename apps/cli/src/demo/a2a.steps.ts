@@ -72,7 +72,10 @@ export const A2A_STEPS: readonly DemoStep[] = [
   step('A2A 1.0: a failed task has a status message', async (client, showTimeline) => {
     const { task } = await client.rpc('1.0', 'SendMessage', { message: userMessage('fail') });
     showTimeline(task.id);
-    expectMatch(task.status, { state: 'TASK_STATE_FAILED', message: { parts: [{ text: 'failed, as asked' }] } });
+    expectMatch(task.status, {
+      state: 'TASK_STATE_FAILED',
+      message: { parts: [{ text: 'The text contains `fail`.' }] },
+    });
     const more = await client.rpc('1.0', 'SendMessage', { message: userMessage('more', { taskId: task.id }) });
     expectMatch(more, { error: { code: -32004 } }, 'the response to a message for an ended task');
     expectMatch(await client.rpc('1.0', 'CancelTask', { id: task.id }), { error: { code: -32002 } });

@@ -57,9 +57,7 @@ export function taskLines(view: TaskView): string[] {
       sanitizeForTerminal(`Artifact ${artifactId}${name === undefined ? '' : ` (${name})`}`),
       ...contentLines(parts),
     ]),
-    ...(view.truncated === undefined
-      ? []
-      : ['', 'The task is longer than this: `acta tasks events` prints all of it.']),
+    ...(view.truncated === undefined ? [] : ['', 'The output is truncated: `acta tasks events` prints every event.']),
   ];
 }
 

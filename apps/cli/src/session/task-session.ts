@@ -55,7 +55,7 @@ class CommandLineModule {
       global: true,
       imports: [
         StorageModule.with(storage),
-        // Only the audit trail is used. No request arrives, so the token is random.
+        // Only the audit log is used. No request arrives, so the token is random.
         AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
         TasksModule.with({
           leaseMs,

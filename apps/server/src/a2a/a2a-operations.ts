@@ -82,7 +82,8 @@ export class A2aOperations {
     requireOwnTenant(params, caller);
     const { operation } = method;
     if (this.isStream(operation)) {
-      if (!this.cards.offers('streaming')) throw notOffered('streaming');
+      if (!this.cards.offers('streaming'))
+        throw notOffered('streaming', 'send the message without a stream, and poll the task');
       return { stream: await this.streams[operation](params as never, caller) };
     }
     const result = await this.operations[operation](params as never, caller);
@@ -111,7 +112,7 @@ export class A2aOperations {
     deletePushConfig: ({ taskId, configId }, { principal, scope }) =>
       this.commands.execute(new DeletePushConfig(principal, { ...scope, taskId }, configId)),
     getExtendedCard: async (_, { principal, scope }) => {
-      if (!this.cards.offers('extendedAgentCard')) throw notOffered('the extended agent card');
+      if (!this.cards.offers('extendedAgentCard')) throw notOffered('the extended agent card', 'use the public card');
       return this.cards.describeFor(principal, scope.agent);
     },
   };
@@ -165,11 +166,11 @@ export class A2aOperations {
 /** The tenant comes from the credential. A tenant in the request must be the same. */
 function requireOwnTenant({ tenant }: { readonly tenant?: string }, { principal }: A2aCaller): void {
   if (tenant === undefined || tenant === '' || tenant === principal.tenantId) return;
-  throw invalidField('tenant', 'is not the tenant of the credential');
+  throw invalidField('tenant', `"${tenant}" is not the tenant of the credential; omit it`);
 }
 
-const notOffered = (what: string) =>
-  new DomainError('UnsupportedOperation', `this agent does not offer ${what}`, { operation: what });
+const notOffered = (operation: string, advice: string) =>
+  new DomainError('UnsupportedOperation', `this server does not offer ${operation}; ${advice}`, { operation });
 
 const invalidAgentResponse = ({ taskId, statusMessage }: TaskView) =>
   new DomainError('InvalidAgentResponse', textOf(statusMessage ?? { parts: [] }) || 'invalid agent response', {

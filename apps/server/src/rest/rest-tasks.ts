@@ -45,7 +45,7 @@ export class RestTasks {
   }
 
   /**
-   * Opens the stream of a task: one frame with the whole task for each change, until it ends. The stream of a task that has
+   * Opens the stream of a task: one frame with the complete task for each change, until it ends. The stream of a task that has
    * ended is one frame. Errors: TaskNotFound, InvalidParameters.
    */
   async openStream(

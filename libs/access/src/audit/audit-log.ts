@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Actor, type JsonObject, newId } from '@app/domain';
 import type { Database, Executor, NamedStatement } from '@app/storage';
 
-/** One fact about a tenant: a key was created, a policy was changed, a task of a different user was read. */
+/** One fact about a tenant: a key was created or revoked, or an admin accessed a task of a different user. */
 export interface AuditFact {
   readonly tenantId: string;
   /** In the past tense, such as `KeyCreated`. */

@@ -171,7 +171,7 @@ export class Authenticator {
 
 function bearerToken(authorization: string | undefined): string {
   if (authorization === undefined || authorization === '') {
-    throw unauthenticated('a bearer token is required; send Authorization: Bearer <token>');
+    throw credentialRequired();
   }
   const [, token] =
     authorization.length > HEADER_LENGTH ? [] : (/^bearer +([\w.~+/-]+=*) *$/i.exec(authorization) ?? []);
@@ -182,3 +182,7 @@ function bearerToken(authorization: string | undefined): string {
 }
 
 const unauthenticated = (message: string) => new DomainError('Unauthenticated', message, {});
+
+/** Returns the error of a request without a credential. */
+export const credentialRequired = () =>
+  unauthenticated('a bearer token is required; send Authorization: Bearer <token>');

@@ -90,21 +90,27 @@ function namesOf(claim: unknown): string[] | null {
   return values !== null && isNameList(values) ? [...new Set(values)] : null;
 }
 
+/** Returns what is wrong with a token that the provider may not have signed. Null: the token was not checked. */
+function tokenProblem(error: unknown): string | null {
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature of the bearer token is not valid';
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
+    return 'the bearer token names no key of the identity provider';
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported) {
+    return 'the algorithm of the bearer token is not supported';
+  }
+  if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid) return 'the bearer token is not a JWT';
+  return null;
+}
+
 function verificationError(error: unknown): Error {
   if (error instanceof errors.JWTExpired)
     return invalidCredential('the bearer token has expired; get a new one from the identity provider');
   if (error instanceof errors.JWTClaimValidationFailed) {
     return invalidCredential(`the claim ${error.claim} of the bearer token is missing or not valid`);
   }
-  const isTokenError =
-    error instanceof errors.JWTInvalid ||
-    error instanceof errors.JWSInvalid ||
-    error instanceof errors.JWSSignatureVerificationFailed ||
-    error instanceof errors.JOSEAlgNotAllowed ||
-    error instanceof errors.JOSENotSupported ||
-    error instanceof errors.JWKSNoMatchingKey ||
-    error instanceof errors.JWKSMultipleMatchingKeys;
-  if (isTokenError) return unknownCredential('the bearer token is not valid');
+  const problem = tokenProblem(error);
+  if (problem !== null) return unknownCredential(`${problem}; get a new token from the identity provider`);
   // All other errors are those of fetching the key set. With a 401, the client would discard a valid token.
   return new DomainError('Overloaded', 'the keys of the identity provider cannot be fetched; try again later', {
     retryAfterSeconds: RETRY_AFTER_S,

@@ -39,7 +39,7 @@ export class TokenBuckets {
   private current(key: string): Bucket {
     const { capacity, refillPerSecond } = this.limits;
     const time = this.now();
-    // A key that only asks does not use its bucket.
+    // A check does not create a bucket and does not refresh its position.
     const bucket = this.buckets.peek(key);
     if (bucket === undefined) return { tokens: capacity, time };
     const refilled = (Math.max(0, time - bucket.time) / 1_000) * refillPerSecond;

@@ -152,9 +152,10 @@ function cancel(
   { policy, deadline, holder }: Extract<TaskCommand, { type: 'CancelTask' }>,
 ): TaskEvent[] {
   const notCancelable = (reason: string) =>
-    new DomainError('TaskNotCancelable', `the task cannot be canceled: ${reason}`, { taskId, status: state.status });
+    new DomainError('TaskNotCancelable', reason, { taskId, status: state.status });
   if (state.status === 'canceled') return [];
-  if (isTerminal(state.status)) throw notCancelable(`it is ${state.status}`);
+  if (isTerminal(state.status))
+    throw notCancelable(`the task is ${state.status} and cannot be canceled; read its result`);
   const run = activeRun(state);
   if (run === null || isInterrupted(state.status)) return [{ type: 'TaskCanceled', facts: { reason: 'idle' } }];
   if (policy === 'holder-only') {
@@ -163,7 +164,7 @@ function cancel(
       holder.runId === run.id &&
       holder.leaseGeneration === run.leaseGeneration &&
       holder.dispatcherGeneration === state.dispatcherGeneration;
-    if (!isHolder) throw notCancelable('a worker holds it, and only that worker can cancel it');
+    if (!isHolder) throw notCancelable(`the worker "${run.worker}" runs the task, and only it can cancel the task`);
     return [{ type: 'TaskCanceled', facts: { reason: 'holder' } }];
   }
   return state.cancelDeadline === null ? [{ type: 'CancelRequested', facts: { deadline } }] : [];

@@ -119,5 +119,5 @@ export interface EventPosition {
   readonly recordedAt: string;
 }
 
-/** Schema version of new events. A change of an event's shape increments it and adds an upcaster. */
+/** Schema version of new events. A change of an event's shape increments it. */
 export const EVENT_SCHEMA_VERSION = 1;

@@ -4,8 +4,8 @@ import { isInterrupted, type Run, type TaskState, type TaskStatus } from './task
 type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 
 /**
- * Returns the state after one more event. It is the only interpreter of events: commands, projections, replay and time travel
- * use it. It accepts every event that `decide` returns.
+ * Returns the state after one more event. It is the only interpreter of events: commands, projections, webhooks and reads
+ * of an earlier version use it. It accepts every event that `decide` returns.
  */
 export function evolve(before: TaskState | null, event: TaskEvent, position: EventPosition): TaskState {
   if (event.type === 'TaskSubmitted') return submitted(event, position);
@@ -84,7 +84,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, position: Eve
       };
     case 'PushConfigSet': {
       const others = (state.pushConfigs ?? []).filter((id) => id !== event.facts.configId);
-      // The webhook is notified of the work from now on, which a direct message response would contradict.
+      // The webhook is notified of the work from now on, so the task cannot end as a direct message response.
       return { ...state, acknowledged: true, pushConfigs: [...others, event.facts.configId] };
     }
     case 'PushConfigDeleted': {

@@ -39,7 +39,7 @@ export function recordRun(
   return events;
 }
 
-/** Returns the events of a lost run: a retry, or the end of the task. `seq` is that of the write that gave the run up, if any. */
+/** Returns the events of a lost run: a retry, or the end of the task. `seq` is that of the write that released the run, if any. */
 export function loseRun(state: TaskState, reason: LossReason, retry: Retry, seq?: number): TaskEvent[] {
   const run = activeRun(state);
   if (run === null) return [];

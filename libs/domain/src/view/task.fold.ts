@@ -15,7 +15,7 @@ interface VersionedMessage extends SizedMessage {
 }
 
 /**
- * A task folded from its events alone, for live streams, blocking sends and time travel. The read models return the same view
+ * A task folded from its events alone, for live streams, blocking sends and reads of an earlier version. The read models return the same view
  * from their pointers; a test compares the two.
  */
 export class TaskFold {

@@ -56,7 +56,7 @@ const RESERVED_BYTES = 256 * 1024;
 
 /**
  * Returns a view of a task within the bounds of one response. The view omits the oldest messages first. If it
- * is still too large, the last artifacts lose their parts, each in exchange for one placeholder. `truncated` counts what was
+ * is still too large, the parts of the last artifacts are replaced, by one placeholder for each artifact. `truncated` counts what was
  * omitted, except for messages beyond `historyLength`, which the client did not request. Sizes are upper bounds for every
  * wire, so that all protocol versions show the same content.
  */

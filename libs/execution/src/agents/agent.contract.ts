@@ -75,7 +75,7 @@ export interface AgentContext {
   };
   /** The message that this turn processes: the newest message of the client. */
   readonly message: Message;
-  /** All other messages, oldest first. They end with what the agent itself has sent since. */
+  /** All other messages, oldest first. The last ones are those that the agent has sent in this turn. */
   readonly history: readonly Message[];
   /** The text parts of the message, joined by line breaks. */
   readonly text: string;

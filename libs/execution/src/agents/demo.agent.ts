@@ -27,14 +27,14 @@ export function demoAgent({ faults }: { readonly faults: boolean }): Agent {
       if (faults && text.trim() === 'crash') process.kill(process.pid, 'SIGKILL');
       const hasWord = (word: string) => new RegExp(`\\b${word}\\b`, 'i').test(text);
       if (hasWord('reply')) return ctx.reply(text.toUpperCase());
-      if (hasWord('reject')) return ctx.reject('rejected, as asked');
+      if (hasWord('reject')) return ctx.reject('The text contains `reject`.');
       const seconds = /\bsleep (\d+(?:\.\d+)?)\s*(ms|s)\b/i.exec(text);
       if (seconds !== null) {
         await ctx.working('sleeping');
         const unit = seconds[2]!.toLowerCase() === 'ms' ? 1 : 1_000;
         await sleep(Math.min(Number(seconds[1]) * unit, MAX_SLEEP_S * 1_000), undefined, { signal: ctx.signal });
       }
-      if (hasWord('fail')) return ctx.fail('failed, as asked');
+      if (hasWord('fail')) return ctx.fail('The text contains `fail`.');
       if (hasWord('ask')) return ctx.requireInput('What should I upper-case?');
       if (hasWord('auth')) return ctx.requireAuth('Please authorize me, then send any message.');
       await publish(ctx, text.toUpperCase());

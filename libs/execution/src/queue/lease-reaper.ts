@@ -67,7 +67,7 @@ export class LeaseReaper {
     return locked;
   }
 
-  /** The lease was a wait already, so only a run that is lost again waits for its backoff. */
+  /** The first retry starts immediately, because the task has waited for the lease. Later ones wait for the backoff. */
   private retryOf({ agent, attempts }: { readonly agent: string; readonly attempts: number }, now: number) {
     const policy = this.agents.retryPolicyOf(agent);
     if (attempts < 2) return { maxAttempts: policy.attempts, notBefore: new Date(now).toISOString() };

@@ -78,9 +78,9 @@ export class UpstreamRecorder {
       case 'replied':
         return this.ctx.reply(input!);
       case 'input-required':
-        return this.ctx.requireInput(input ?? 'The agent asks for input.');
+        return this.ctx.requireInput(input ?? 'The upstream agent requires input.');
       case 'auth-required':
-        return this.ctx.requireAuth(input ?? 'The agent asks for an authorization.');
+        return this.ctx.requireAuth(input ?? 'The upstream agent requires authorization.');
       case 'completed':
         return this.ctx.complete(input);
       case 'failed':

@@ -71,7 +71,7 @@ export class UpstreamTurn {
       await this.fail(error);
     } finally {
       signal.removeEventListener('abort', stop);
-      this.requests.abort(new Error('the turn is over'));
+      this.requests.abort(new Error('the turn has ended'));
     }
   }
 
@@ -204,7 +204,7 @@ export class UpstreamTurn {
     }
   }
 
-  /** Forwards the messages that arrive during the run. A rejected message is sent again when the agent asks for input. */
+  /** Forwards the messages that arrive during the run. A rejected message is sent again when the agent requires input. */
   private async forwardMessages(): Promise<void> {
     for await (const message of this.ctx.messages()) {
       this.forwarding = this.session.assigned.then(() => this.forward(message));

@@ -63,9 +63,12 @@ describe.each([
 
   it('ends the task with the outcome of the upstream task', async () => {
     const failed = await send('fail');
-    expect([failed.state.status, textOf(failed.statusMessage!)]).toEqual(['failed', 'failed, as asked']);
+    expect([failed.state.status, textOf(failed.statusMessage!)]).toEqual(['failed', 'The text contains `fail`.']);
     const rejected = await send('reject');
-    expect([rejected.state.status, textOf(rejected.statusMessage!)]).toEqual(['rejected', 'rejected, as asked']);
+    expect([rejected.state.status, textOf(rejected.statusMessage!)]).toEqual([
+      'rejected',
+      'The text contains `reject`.',
+    ]);
   });
 
   it('records a direct message response', async () => {

@@ -34,7 +34,7 @@ export class WaitingClaims {
     tryClaim: () => Promise<T[]>,
   ): Promise<T[]> {
     this.requireCapacity(worker);
-    // The claim joins the queue before its first query, so that it gets the wake-up of a task that is queued meanwhile.
+    // The claim is added to the queue before its first query, so that it gets the wake-up of a task that is queued meanwhile.
     const { queue, leave } = this.join(worker, agents);
     try {
       let found = await tryClaim();

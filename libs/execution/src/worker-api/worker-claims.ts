@@ -13,7 +13,7 @@ import { splitConversation } from '../worker/conversation.js';
 import { WaitingClaims } from './waiting-claims.js';
 import { failureMessage, requireWorker, type WorkerRun, workerNameOf } from './worker-run.js';
 
-/** What a claim asks for. No agents: all agents of the worker. */
+/** The filters and the limits of a claim. No agents: all agents of the worker. */
 interface ClaimRequest {
   readonly agents?: readonly string[];
   readonly limit?: number;
@@ -42,8 +42,8 @@ export class WorkerClaims {
   /**
    * Claims up to `limit` waiting tasks, or waits up to `waitMs` for the first one. Runs are released if the client
    * disconnects (`client` aborts), if their content cannot be read, or if `requireAccess` throws, which is called right
-   * before the runs are returned. Errors: those of `requireAccess`; Forbidden for a caller that is no worker, or that asks
-   * for agents of others; Overloaded if too many claims wait, or if the server shuts down.
+   * before the runs are returned. Errors: those of `requireAccess`; Forbidden for a caller that is no worker, or that
+   * requests agents of others; Overloaded if too many claims wait, or if the server shuts down.
    */
   async claim(
     principal: Principal,
@@ -158,7 +158,7 @@ export class WorkerClaims {
   }
 
   /**
-   * Gives up runs that no worker has received. A different worker can claim them immediately, and no attempt is used. The
+   * Releases runs that no worker has received. A different worker can claim them immediately, and no attempt is used. The
    * write is repeated while the database is unavailable and the leases last. An `undeliverable` run uses an attempt,
    * because its next claim may fail for the same reason.
    */

@@ -1,11 +1,11 @@
 import type { Message } from '@app/domain';
 import { resolvePlaceholders } from '@app/wire';
 
-/** The messages of a task, as a turn sees them. */
+/** The messages of a task at the start of a turn. */
 export interface Conversation {
   /** The newest message of the client, which the turn processes. */
   readonly message: Message;
-  /** All other messages, oldest first. They end with what the agent itself has sent since. */
+  /** All other messages, oldest first. The last ones are those that the agent has sent in this turn. */
   readonly history: readonly Message[];
 }
 

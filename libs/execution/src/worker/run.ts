@@ -105,7 +105,7 @@ export class Run {
   release(): void {
     this.released = true;
     if (this.aborter.signal.aborted) this.stopWaiting?.();
-    this.aborter.abort(new Error('the server is shutting down'));
+    this.aborter.abort(new Error('this process is shutting down'));
   }
 
   /** Executes the agent up to the outcome. Never rejects: an error is an outcome, or the run is lost. */
@@ -130,7 +130,7 @@ export class Run {
         });
     } finally {
       this.inbox.close();
-      if (!this.aborter.signal.aborted) this.aborter.abort(new Error('the run is over'));
+      if (!this.aborter.signal.aborted) this.aborter.abort(new Error('the run has ended'));
     }
   }
 
@@ -186,7 +186,7 @@ export class Run {
     work.catch(() => undefined);
     aborted.catch(() => undefined);
     await Promise.race([work, aborted]).finally(() => {
-      // The signal also aborts when the run is over. A timer that starts then would keep the whole run in memory.
+      // The signal also aborts when the run has ended. A timer that starts then would keep the whole run in memory.
       signal.removeEventListener('abort', startGrace);
       clearTimeout(timer);
     });

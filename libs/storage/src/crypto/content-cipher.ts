@@ -7,7 +7,7 @@ const TAG_BYTES = 16;
 /** One call of the random generator returns many nonces, because the call costs more than the bytes. */
 const NONCES_PER_CALL = 256;
 
-/** The key of one task's content. To erase the content, Acta deletes the wrapped form of the key. */
+/** The key of one task's content. Without its wrapped form, the content cannot be decrypted. */
 export interface TaskKey {
   readonly key: Buffer;
   readonly wrapped: Buffer;

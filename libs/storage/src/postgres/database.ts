@@ -180,7 +180,7 @@ function sessionSettings(queryTimeoutMs: number): string {
   return `${PLANNER_SETTINGS}; ${timeout}; ${PIN_SEARCH_PATH}`;
 }
 
-/** Tells whether a connection still waits for a response. The types of the driver omit this property. */
+/** Returns whether a connection still waits for a response. The types of the driver omit this property. */
 function isBusy(client: pg.PoolClient): boolean {
   return !(client as unknown as { readyForQuery: boolean }).readyForQuery;
 }

@@ -1,7 +1,7 @@
 import { hasErrorCode } from '@app/embedded-postgres';
 
 /**
- * The SQLSTATE codes that Acta tells apart, under their names in appendix A of the Postgres documentation. The codes
+ * The SQLSTATE codes that Acta distinguishes, under their names in appendix A of the Postgres documentation. The codes
  * that start with `AC` are raised by the functions in `migrations/`.
  */
 export const SQL_STATE = {
@@ -65,7 +65,7 @@ export function sqlStateOf(error: unknown): string | undefined {
 }
 
 /**
- * Tells whether the database is unavailable. The same statement can succeed later, unlike after an error in the
+ * Returns whether the database is unavailable. The same statement can succeed later, unlike after an error in the
  * statement.
  */
 export function isUnavailable(error: unknown): boolean {
@@ -81,14 +81,14 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Tells whether a query timed out in the driver. The server can still respond to it, so its connection must not be
+ * Returns whether a query timed out in the driver. The server can still respond to it, so its connection must not be
  * reused.
  */
 export function isQueryTimeout(error: unknown): boolean {
   return error instanceof Error && QUERY_TIMEOUT.test(error.message);
 }
 
-/** Tells whether the server certainly rolled the statement back. After a lost connection the outcome is unknown. */
+/** Returns whether the server certainly rolled the statement back. After a lost connection the outcome is unknown. */
 export function isRolledBack(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
   return sqlState !== undefined && !isOfClass(sqlState, UNKNOWN_OUTCOME_CLASSES);

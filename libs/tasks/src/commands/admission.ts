@@ -29,7 +29,7 @@ export class Admission {
     if (row!.queued < queuedPerTenant) return;
     throw new DomainError(
       'Overloaded',
-      `overloaded: the tenant has ${queuedPerTenant} queued tasks, which is the limit; nothing was stored, send the message again later`,
+      `the tenant has ${queuedPerTenant} queued tasks, which is the limit; nothing was stored; send the message again later`,
       { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   }

@@ -27,7 +27,7 @@ export class CancelPolicy {
 }
 
 /**
- * Ends a task and returns it in its final state: canceled, or the state that won the race. Errors: TaskNotFound (also for a
+ * Ends a task and returns it in its final state: canceled, or the final state that was recorded first. Errors: TaskNotFound (also for a
  * task of an agent other than `agent`), TaskNotCancelable (the task had ended before, or only its worker may cancel it).
  */
 export class CancelTask extends Command<TaskView> {

@@ -124,11 +124,17 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     const envelope = this.envelope(principal, request, taskId, state.ring, idempotent);
     if (idempotent && receipt !== null) return this.replay(envelope, receipt, request.agent);
     if (contextId !== undefined && contextId !== state.contextId) {
-      throw invalidField('message.contextId', `"${contextId}" is not the context of the task ("${state.contextId}")`);
+      throw invalidField(
+        'message.contextId',
+        `"${contextId}" is not the context of the task ("${state.contextId}"); omit contextId`,
+      );
     }
     const ring = ringOf(principal, message, state.ring);
     if (ring !== state.ring) {
-      throw invalidField('message.metadata.ring', `"${ring}" is not the ring of the task ("${state.ring}")`);
+      throw invalidField(
+        'message.metadata.ring',
+        `"${ring}" is not the ring of the task ("${state.ring}"); omit the ring`,
+      );
     }
     requireAcceptedParts(agent, message);
     return this.record(envelope, agent, request.agent, head, (claim) => ({
@@ -217,7 +223,8 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
   private agentOf(request: SendMessageRequest): AgentProfile {
     if (request.agent === undefined) return this.agents.defaultAgent;
     const agent = this.agents.find(request.agent);
-    if (agent === undefined) throw invalidField('agent', `"${request.agent}" is not an agent of this server`);
+    if (agent === undefined)
+      throw invalidField('agent', `"${request.agent}" is not an agent of this server; /health lists the agents`);
     return agent;
   }
 
@@ -255,7 +262,10 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     const accessible = rows.filter(({ state }) => canAccessTask(principal, state, agent)).map(({ taskId }) => taskId);
     const missing = referenceTaskIds.findIndex((id) => !accessible.includes(id));
     if (missing < 0) return;
-    throw invalidField(`message.referenceTaskIds[${missing}]`, `task "${referenceTaskIds[missing]}" was not found`);
+    throw invalidField(
+      `message.referenceTaskIds[${missing}]`,
+      `task "${referenceTaskIds[missing]}" was not found; reference tasks of the caller only`,
+    );
   }
 }
 

@@ -21,7 +21,7 @@ const FOLD_BYTES = 256 * 1024;
 export class TaskFollower {
   private readonly subscription: CatchUpSubscription;
   private state: TaskState | null = null;
-  /** Null if the first event is not at hand, or if the content is too large. */
+  /** Null if the first event is not in memory, or if the content is too large. */
   private fold: TaskFold | null;
   private foldBytes = 0;
   private onProgress: (() => void) | null = null;

@@ -84,7 +84,7 @@ export const pushConfigNotFound = (taskId: string, configId: string | undefined)
   new DomainError(
     'TaskNotFound',
     configId === undefined
-      ? 'the task has no push notification configuration'
-      : `the task has no push notification configuration "${configId}"`,
+      ? 'the task has no push notification configuration; create one first'
+      : `the task has no push notification configuration "${configId}"; list its configurations for their ids`,
     { taskId },
   );

@@ -17,7 +17,11 @@ export class PushPolicy {
   /** Errors: PushNotificationNotSupported. */
   requireOffered(): void {
     if (this.offered) return;
-    throw new DomainError('PushNotificationNotSupported', 'this agent does not send push notifications', {});
+    throw new DomainError(
+      'PushNotificationNotSupported',
+      'this server does not offer push notifications; poll the task, or use a stream',
+      {},
+    );
   }
 
   /**

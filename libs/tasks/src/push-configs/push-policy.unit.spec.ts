@@ -50,6 +50,6 @@ describe('PushPolicy', () => {
   });
 
   it('rejects webhooks with its own error if the server does not offer them', () => {
-    expect(() => new PushPolicy(false, true).requireOffered()).toThrow('does not send push notifications');
+    expect(() => new PushPolicy(false, true).requireOffered()).toThrow('does not offer push notifications');
   });
 });

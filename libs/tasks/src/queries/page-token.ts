@@ -6,8 +6,8 @@ import type { ServerSecret } from '@app/storage';
 export type PagePosition = readonly string[];
 
 /**
- * Creates and opens opaque page tokens. A token is encrypted with AES-256-GCM under a key of the server's secret, and bound
- * to the caller and the filters. It opens only unaltered, for the same caller and the same filters.
+ * Encrypts and decrypts opaque page tokens, with AES-256-GCM under a key of the server's secret. A token is bound to the
+ * caller and the filters: it is valid only unaltered, for the same caller and the same filters.
  */
 export class PageTokens {
   constructor(private readonly secret: ServerSecret) {}
@@ -15,15 +15,15 @@ export class PageTokens {
   encrypt(position: PagePosition, boundTo: unknown): string {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.secret.key('page-token'), nonce).setAAD(digest(boundTo));
-    const sealed = [cipher.update(JSON.stringify(position)), cipher.final()];
-    return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64url');
+    const encrypted = [cipher.update(JSON.stringify(position)), cipher.final()];
+    return Buffer.concat([nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url');
   }
 
   /** Errors: InvalidParameters. */
   decrypt(token: string, boundTo: unknown): PagePosition {
     const bytes = Buffer.from(token, 'base64url');
     try {
-      // Node decodes invalid base64url, too. Only the exact text that `seal` returned is valid.
+      // Node decodes invalid base64url, too. Only the exact text that `encrypt` returned is valid.
       if (bytes.toString('base64url') !== token) throw new Error('not canonical');
       const key = this.secret.key('page-token');
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(digest(boundTo));

@@ -8,7 +8,7 @@ const tokens = new PageTokens(new ServerSecret('the secret of the token tests'))
 const bound = ['acme', 'alice', null];
 const position = ['2026-01-01T00:00:00.000Z', 'task-1'];
 
-const opens = (token: string, boundTo: unknown = bound, by = tokens) => {
+const decrypt = (token: string, boundTo: unknown = bound, by = tokens) => {
   try {
     return by.decrypt(token, boundTo);
   } catch (error) {
@@ -18,33 +18,33 @@ const opens = (token: string, boundTo: unknown = bound, by = tokens) => {
 };
 
 describe('A page token', () => {
-  it('opens to its position on any replica with the same secret', () => {
+  it('is decrypted to its position by any replica with the same secret', () => {
     const again = new PageTokens(new ServerSecret('the secret of the token tests'));
-    expect(opens(tokens.encrypt(position, bound), bound, again)).toEqual(position);
+    expect(decrypt(tokens.encrypt(position, bound), bound, again)).toEqual(position);
   });
 
   // F25
-  it('does not open if a character was changed, removed or added', () => {
+  it('is rejected if a character was changed, removed or added', () => {
     const token = tokens.encrypt(position, bound);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/= ';
     for (let index = 0; index < token.length; index += 1) {
       for (const other of alphabet) {
         if (other === token[index]) continue;
-        expect(opens(token.slice(0, index) + other + token.slice(index + 1))).toBeNull();
+        expect(decrypt(token.slice(0, index) + other + token.slice(index + 1))).toBeNull();
       }
-      expect(opens(token.slice(0, index))).toBeNull();
+      expect(decrypt(token.slice(0, index))).toBeNull();
     }
-    for (const more of ['A', '=', '==', ' ', '\n']) expect(opens(token + more)).toBeNull();
+    for (const more of ['A', '=', '==', ' ', '\n']) expect(decrypt(token + more)).toBeNull();
   });
 
-  it('does not open for a different caller, a different filter or under a different secret', () => {
+  it('is rejected for a different caller, a different filter or under a different secret', () => {
     const token = tokens.encrypt(position, bound);
-    expect(opens(token, ['acme', 'bob', null])).toBeNull();
-    expect(opens(token, ['acme', 'alice', 'working'])).toBeNull();
-    expect(opens(token, bound, new PageTokens(new ServerSecret('a different secret')))).toBeNull();
+    expect(decrypt(token, ['acme', 'bob', null])).toBeNull();
+    expect(decrypt(token, ['acme', 'alice', 'working'])).toBeNull();
+    expect(decrypt(token, bound, new PageTokens(new ServerSecret('a different secret')))).toBeNull();
   });
 
-  it('does not open if a client made it up', () => {
+  it('is rejected if no server has issued it', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -52,7 +52,7 @@ describe('A page token', () => {
           fc.uint8Array().map((bytes) => Buffer.from(bytes).toString('base64url')),
         ),
         (token) => {
-          expect(opens(token)).toBeNull();
+          expect(decrypt(token)).toBeNull();
         },
       ),
     );

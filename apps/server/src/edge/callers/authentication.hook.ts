@@ -36,7 +36,7 @@ export function authenticateRequests(
     const request = incoming as EdgeRequest;
     const config = routeConfigOf(request);
     if (VERSIONED.has(config.surface)) reply.header('Vary', 'A2A-Version');
-    if (auth === 'none' && !isLoopbackRequest(request)) return rejectUnread(request, reply, notLoopback());
+    if (auth === 'none' && !isLoopbackRequest(request)) return rejectUnread(request, reply, notLoopback(request));
     if (needsNoCredential(config)) return;
     const { socket } = request.raw;
     const isPaused = hasBody(request);
@@ -73,5 +73,9 @@ function isLoopbackRequest({ headers: { host = '', origin } }: EdgeRequest): boo
   );
 }
 
-const notLoopback = () =>
-  new DomainError('Forbidden', 'Host and Origin must name a loopback address, because ACTA_AUTH is none', {});
+const notLoopback = ({ headers: { host = '', origin } }: EdgeRequest) =>
+  new DomainError(
+    'Forbidden',
+    `Host ${JSON.stringify(host)}${origin === undefined ? '' : ` or Origin ${JSON.stringify(origin)}`} is not a loopback address, which ACTA_AUTH=none requires; use http://127.0.0.1`,
+    {},
+  );

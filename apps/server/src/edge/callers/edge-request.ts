@@ -1,4 +1,5 @@
-import { DomainError, type Principal } from '@app/domain';
+import { credentialRequired } from '@app/access';
+import type { Principal } from '@app/domain';
 import type { RequestError, RpcId } from '@app/wire';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -19,7 +20,7 @@ export const pathOf = (url: string): string => url.split('?', 1)[0]!;
 
 /** Returns the authenticated caller. Errors: Unauthenticated. */
 export function principalOf(request: EdgeRequest): Principal {
-  if (request.principal === undefined) throw new DomainError('Unauthenticated', 'a bearer token is required', {});
+  if (request.principal === undefined) throw credentialRequired();
   return request.principal;
 }
 

@@ -12,6 +12,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import { ClientDisconnected, type EdgeRequest } from '../callers/edge-request.js';
 import { sendError } from './json-response.js';
+import { payloadTooLarge } from './request-body.js';
 import { surfaceOf } from '../routes/surfaces.js';
 
 /** Sends what a controller throws in the error format of the request's surface, and logs what the client does not see. */
@@ -51,10 +52,14 @@ export function toRequestError(thrown: unknown): RequestError {
   }
   const status =
     thrown instanceof HttpException ? thrown.getStatus() : (thrown as { statusCode?: number } | undefined)?.statusCode;
-  if (status === 413) return new TransportError('PayloadTooLarge', 'the body is too large', { limit: 0 });
-  if (status === 415) return new TransportError('UnsupportedMediaType', 'unsupported media type', { mediaType: '' });
+  if (status === 413) return payloadTooLarge();
+  if (status === 415) {
+    const message = 'the Content-Type is not a media type; send application/json';
+    return new TransportError('UnsupportedMediaType', message, { mediaType: '' });
+  }
   if (status !== undefined && status >= 400 && status < 500) {
-    return new TransportError('InvalidRequest', 'the request is not valid HTTP', {});
+    const reason = thrown instanceof Error ? thrown.message : `status ${status}`;
+    return new TransportError('InvalidRequest', `the request is not valid: ${reason}`, {});
   }
   return asRequestError(thrown);
 }

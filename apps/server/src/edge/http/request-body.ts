@@ -87,8 +87,14 @@ async function readBody(request: EdgeRequest, payload: IncomingMessage): Promise
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
 }
 
+/** Returns the error of a body that exceeds the limit. */
+export function payloadTooLarge(): TransportError<'PayloadTooLarge'> {
+  const limit = BOUNDS.requestBodyBytes;
+  const message = `the body exceeds ${limit} bytes; split the message, or send files by URL`;
+  return new TransportError('PayloadTooLarge', message, { limit });
+}
+
 function rejectTooLarge(payload: IncomingMessage): RequestError {
   discardBody(payload);
-  const limit = BOUNDS.requestBodyBytes;
-  return new TransportError('PayloadTooLarge', `the body exceeds ${limit} bytes`, { limit });
+  return payloadTooLarge();
 }

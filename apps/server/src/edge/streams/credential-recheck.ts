@@ -5,7 +5,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 /** How long a response may continue after its credential is revoked. */
 const RECHECK_MS = 5_000;
 
-/** The task that a response shows, with what decides whether the caller may see it. */
+/** The task that a response shows, with what decides whether the caller can access it. */
 export interface VisibleTask {
   readonly taskId: string;
   readonly tenantId: string;
@@ -36,7 +36,7 @@ export class CredentialRecheck implements OnModuleDestroy {
     return () => this.watched.delete(response);
   }
 
-  /** Errors: Unauthenticated, or TaskNotFound if the caller may no longer see the task. */
+  /** Errors: Unauthenticated, or TaskNotFound if the caller can no longer access the task. */
   async requireAccess(response: LongLivedResponse): Promise<void> {
     const error = await this.findLostAccess(response);
     if (error !== null) throw error;

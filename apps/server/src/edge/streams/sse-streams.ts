@@ -9,7 +9,7 @@ import { ResponseLimit } from './response-limit.js';
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_MS = 1_000;
 
-/** The frames of a stream, and the task that the caller must be able to see while the stream is open. */
+/** The frames of a stream, and the task that the caller must be able to access while the stream is open. */
 export interface SseSource {
   readonly task: VisibleTask;
   frames(signal: AbortSignal): AsyncIterable<SseFrame>;
@@ -22,7 +22,7 @@ interface OpenStream {
 
 /**
  * The open streams of server-sent events in this process. Each gets a comment as a heartbeat, ends when the caller loses
- * access to the task, and tells its client to reconnect when the server shuts down. The source is read only as fast as the
+ * access to the task, and sends its client a reconnection delay when the server shuts down. The source is read only as fast as the
  * client reads, so that a slow client does not use memory.
  */
 @Injectable()
