@@ -10,8 +10,9 @@ import { canonicalForm, canonicalFormOfSdks, signCard } from './v1/card/card-sig
  */
 export function encodeCompatibleCard(card: CardDescription): JsonObject {
   const legacy = encodeLegacyCard(card);
-  // Some SDKs of v1.0 read the security scheme of v0.3 instead, and the same signature must be valid for both.
-  const current = encodeUnsignedCard(card, 'bearer');
+  // The Python SDK reads `security` instead, and the Go SDK fails to decode the requirements of v1.0. Some SDKs read the scheme of
+  // v0.3 and some that of v1.0, so both are spelled alike, and one signature is valid for all of them.
+  const { securityRequirements: _, ...current } = encodeUnsignedCard(card, 'bearer');
   const unsigned = merge(legacy, current);
   if (card.signer === undefined) return unsigned;
   const payloads = [canonicalFormOfSdks(current), canonicalFormOfLegacySdk(legacy), canonicalForm(unsigned)];
