@@ -7,25 +7,60 @@ export const A2A_JSON_MEDIA_TYPE = 'application/a2a+json';
 /** The media type of server-sent events. */
 export const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream';
 
-const TYPE = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
-
 /**
- * Checks the headers of a request with a body: one of the accepted media types, with no parameter except `charset=utf-8`, and no
- * content encoding. Errors: UnsupportedMediaType.
+ * Checks the headers of a request with a body: one of the accepted media types, in UTF-8, without a content encoding. Empty, unknown
+ * and malformed parameters of the media type are ignored (RFC 9110 section 5.6.6). Errors: UnsupportedMediaType.
  */
 export function checkMediaType(
   headers: { contentType: string | undefined; contentEncoding?: string | undefined },
   accepted: readonly string[] = [JSON_MEDIA_TYPE],
 ): void {
   const { contentType = '', contentEncoding = '' } = headers;
-  const type = TYPE.exec(contentType.trim())?.[1]?.toLowerCase();
-  if (type === undefined || !accepted.includes(type)) {
+  const [type = '', ...parameters] = splitParameters(contentType);
+  if (!accepted.includes(type.trim().toLowerCase())) {
     const problem = contentType === '' ? 'is required' : `${shown(contentType)} is not supported`;
     throw unsupported(contentType, `Content-Type: ${problem}; send ${accepted.join(' or ')} in UTF-8`);
+  }
+  const charset = parameters.map(charsetOf).find((label) => label !== '' && !isUtf8(label));
+  if (charset !== undefined) {
+    throw unsupported(contentType, `Content-Type: the charset ${shown(charset)} is not supported; send UTF-8`);
   }
   if (!['', 'identity'].includes(contentEncoding.trim().toLowerCase())) {
     const problem = `${shown(contentEncoding)} is not supported`;
     throw unsupported(contentType, `Content-Encoding: ${problem}; send the body without a content encoding`);
+  }
+}
+
+/** Splits a media type at the semicolons outside quoted strings (RFC 9110 sections 5.6.4 and 5.6.6). */
+function splitParameters(header: string): string[] {
+  const items: string[] = [];
+  let start = 0;
+  let isQuoted = false;
+  for (let at = 0; at <= header.length; at += 1) {
+    const char = header[at];
+    if (char === undefined || (char === ';' && !isQuoted)) {
+      items.push(header.slice(start, at));
+      start = at + 1;
+    } else if (char === '"') isQuoted = !isQuoted;
+    else if (char === '\\' && isQuoted) at += 1;
+  }
+  return items;
+}
+
+/** Returns the value of a parameter if it is the charset, else an empty string. */
+function charsetOf(parameter: string): string {
+  const [name = '', ...rest] = parameter.split('=');
+  if (name.trim().toLowerCase() !== 'charset') return '';
+  const value = rest.join('=').trim();
+  return value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;
+}
+
+/** Whether a label is one of the names of UTF-8, such as `utf8` (WHATWG Encoding section 4.2). */
+function isUtf8(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding === 'utf-8';
+  } catch {
+    return false;
   }
 }
 

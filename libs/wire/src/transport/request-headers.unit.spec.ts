@@ -55,7 +55,23 @@ describe('The check of the Content-Type header', () => {
     ['Application/JSON'],
     ['application/json; charset=utf-8'],
     ['application/json;charset="UTF-8"'],
-  ])('accepts %s', (contentType) => {
+    ['application/json;'],
+    ['application/json ; ;; '],
+    ['application/json; profile=x'],
+    ['application/json; v=1'],
+    ['application/json; charset=utf8'],
+    ['application/json; charset = "utf\\-8" ; v=1'],
+    ['application/json; charset=utf-8; x=1'],
+    ['application/json; charset='],
+    ['application/json; charset=""'],
+    ['application/json; charset'],
+    ['application/json; =; =x; x'],
+    ['application/json; profile="a; charset=latin1"'],
+    ['application/json; profile="a\\"; charset=latin1"'],
+    ['application/json; x-charset=latin1'],
+    ['application/json; charset=utf-8; charset=UTF8'],
+    ['\tapplication/json\t'],
+  ])('accepts %j', (contentType) => {
     expect(() => checkMediaType({ contentType })).not.toThrow();
   });
 
@@ -67,11 +83,29 @@ describe('The check of the Content-Type header', () => {
     ['application/jsonx'],
     ['application/a2a+json'],
     ['application/json; charset=latin1'],
-    ['application/json; charset=utf-8; x=1'],
+    ['application/json; v=1; CHARSET="ISO-8859-1"'],
+    ['application/json; charset=utf-16'],
+    ['application/json; charset=us-ascii'],
+    ['application/json; charset=utf-7'],
+    ["application/json; charset='utf-8'"],
+    ['application/json; charset=utf-8; charset=latin1'],
+    ['application/json; profile="a"; charset=latin1'],
+    ['application/json; charset=utf-8, text/plain'],
     ['application/json, text/plain'],
+    ['application/json, application/json'],
+    ['"application/json"'],
+    ['application/ json'],
+    ['application'],
+    [';'],
     ['multipart/form-data; boundary=x'],
-  ])('rejects %s', (contentType) => {
+  ])('rejects %j', (contentType) => {
     expect(() => checkMediaType({ contentType })).toThrow(expect.objectContaining({ kind: 'UnsupportedMediaType' }));
+  });
+
+  it('names the charset that it rejects', () => {
+    expect(() => checkMediaType({ contentType: 'application/json; charset=latin1' })).toThrow(
+      'Content-Type: the charset "latin1" is not supported; send UTF-8',
+    );
   });
 
   it('accepts application/a2a+json if the binding allows it', () => {
