@@ -3,6 +3,8 @@ import fc from 'fast-check';
 
 const text = fc.string({ unit: 'binary' });
 const someText = fc.string({ unit: 'grapheme', minLength: 1 });
+const filename = someText.filter((name) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name));
+const mediaType = fc.stringMatching(/^[\w!#$&^.+-]{1,20}\/[\w!#$&^.+-]{1,20}(?: ?;[\x20-\x7e]{0,20})?$/);
 const id = fc.uuid();
 /** JSON values only: no -0, no prototypes. */
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as Json);
@@ -28,7 +30,7 @@ const content = fc.oneof(
   json.map((value): Part => ({ data: { value } })),
 );
 export const part = fc
-  .tuple(content, fc.record({ metadata, filename: someText, mediaType: someText }, { requiredKeys: [] }))
+  .tuple(content, fc.record({ metadata, filename, mediaType }, { requiredKeys: [] }))
   .map(([what, rest]): Part => ({ ...what, ...rest }));
 /** Generates any message of a client that A2A can encode. */
 export const message: fc.Arbitrary<Message> = fc.record(

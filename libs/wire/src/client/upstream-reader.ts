@@ -11,6 +11,7 @@ import {
   Violations,
   withValue,
 } from '../validation/object-reader.js';
+import { enumName, type ProtoEnum } from '../validation/proto-enum.js';
 import type {
   UpstreamCard,
   UpstreamIds,
@@ -23,6 +24,8 @@ import type {
 /** The differences between the versions in what an upstream agent returns. */
 export interface UpstreamFormat extends MessageFormat {
   readonly agentRole: string;
+  /** The enum of the states in ProtoJSON, which can also be a number. */
+  readonly stateNames?: ProtoEnum;
   /** Statuses by the `state` of the version. */
   readonly states: ReadonlyMap<string, UpstreamStatus['state']>;
 }
@@ -93,10 +96,11 @@ function readStatus(
   format: UpstreamFormat,
 ): UpstreamStatus {
   const status = requiredObject(source, path, violations, format.fieldCase);
-  const name = status.value('state');
+  const value = status.value('state');
+  const name = format.stateNames === undefined ? value : enumName(format.stateNames, value);
   const state = typeof name === 'string' ? format.states.get(name) : undefined;
   if (state === undefined) {
-    status.addViolation('state', withValue(`must be one of ${[...format.states.keys()].join(', ')}`, name));
+    status.addViolation('state', withValue(`must be one of ${[...format.states.keys()].join(', ')}`, value));
   }
   const message = status.value('message');
   // Some agents report a status with a message that has no parts.

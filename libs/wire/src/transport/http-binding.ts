@@ -1,7 +1,14 @@
 import { invalidField, type Json, type JsonObject } from '@app/domain';
 import type { AnyMethod, Operation, Operations } from '../requests.js';
 import type { StreamUpdate } from '../task/stream-update.js';
-import { isObject, memberOf, withValue } from '../validation/object-reader.js';
+import {
+  isObject,
+  memberOf,
+  shownValue,
+  spellingProblem,
+  spellingsOf,
+  withValue,
+} from '../validation/object-reader.js';
 import { parseAndCheckJson } from '../json/strict-json.js';
 import { type HttpQuery, paramsOfQuery } from './http-query.js';
 import { methodNotAllowed, TransportError } from './transport-error.js';
@@ -67,8 +74,8 @@ function routeTo(method: AnyMethod, httpMethod: HttpMethod, { tenant, ...ids }: 
     method,
     decode: (query, body) => {
       const params = httpMethod === 'POST' ? bodyParams(method, body) : paramsOfQuery(query, QUERY_TYPES);
-      rejectContradictions(params, { ...ids, ...(tenant === undefined ? {} : { tenant }) });
-      const request = method.decode({ ...params, ...ids });
+      const inPath = tenant === undefined ? ids : { ...ids, tenant };
+      const request = method.decode({ ...withoutRepeated(params, inPath), ...ids });
       return tenant === undefined ? request : { ...request, tenant };
     },
   };
@@ -108,11 +115,22 @@ function bodyParams({ operation }: AnyMethod, body: Uint8Array): JsonObject {
   throw new TransportError('InvalidRequest', withValue('the body must be a JSON object', value), {});
 }
 
-/** Rejects a body or query whose ids differ from those in the path, because the difference is a mistake of the client. */
-function rejectContradictions(params: JsonObject, path: Record<string, string>): void {
-  for (const [name, value] of Object.entries(path)) {
-    const other = memberOf(params, name, 'camel-or-snake');
-    if (other === undefined || other === '' || other === value) continue;
-    throw invalidField(name, withValue(`must be ${JSON.stringify(value)} as in the path`, other));
+/**
+ * Returns the params of a body or query without those that the path has, too. Errors: InvalidParameters if their values differ,
+ * because the difference is a mistake of the client.
+ */
+function withoutRepeated(params: JsonObject, inPath: Record<string, string>): JsonObject {
+  const rest = { ...params };
+  for (const [name, value] of Object.entries(inPath)) {
+    const problem = spellingProblem(params, name, 'camel-or-snake');
+    if (problem !== undefined) throw invalidField(name, problem);
+    for (const spelling of spellingsOf(name, 'camel-or-snake')) {
+      const other = memberOf(params, spelling, 'camel');
+      if (other !== undefined && other !== '' && other !== value) {
+        throw invalidField(name, withValue(`must be ${shownValue(value)} as in the path`, other));
+      }
+      delete rest[spelling];
+    }
   }
+  return rest;
 }

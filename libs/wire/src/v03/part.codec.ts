@@ -1,5 +1,6 @@
 import type { Json, JsonObject, Part, ViewPart } from '@app/domain';
 import { resolvePlaceholder } from '../task/placeholder.js';
+import { contentUrlProblem, filenameProblem, mediaTypeProblem } from '../validation/content-rules.js';
 import { isObject, ObjectReader, withValue } from '../validation/object-reader.js';
 import { embedInMetadata, extractFromMetadata } from './embedded-metadata.js';
 
@@ -50,9 +51,11 @@ export function readPart(
   const { original, fields } = extractFromMetadata(reader.object('metadata'), RESERVED);
   const part = readContent(reader, fields);
   if (original !== undefined) part.metadata = original;
-  const { [FILENAME]: filename, [MEDIA_TYPE]: mediaType } = fields;
-  if (typeof filename === 'string' && filename !== '') part.filename ??= filename;
-  if (typeof mediaType === 'string' && mediaType !== '') part.mediaType ??= mediaType;
+  const embedded = new ObjectReader(fields, reader.pathOf('metadata'), reader.violations, 'camel');
+  const filename = embedded.checkedString(FILENAME, filenameProblem);
+  const mediaType = embedded.checkedString(MEDIA_TYPE, mediaTypeProblem);
+  if (filename !== undefined) part.filename ??= filename;
+  if (mediaType !== undefined) part.mediaType ??= mediaType;
   return part;
 }
 
@@ -96,10 +99,12 @@ export function readFile(part: ObjectReader, names: { readonly bytes: string; re
     part.addViolation('file', `must have exactly one of ${names.bytes} and ${names.uri}`);
   }
   if (uri === '') file.addViolation(names.uri, 'must not be empty');
-  const filename = file.string('name');
-  const mediaType = file.string('mimeType');
+  const filename = file.checkedString('name', filenameProblem);
+  const mediaType = file.checkedString('mimeType', mediaTypeProblem);
   return {
-    ...(bytes === undefined ? { url: file.string(names.uri) } : { raw: file.base64(names.bytes) }),
+    ...(bytes === undefined
+      ? { url: file.checkedString(names.uri, contentUrlProblem) }
+      : { raw: file.base64(names.bytes) }),
     ...(filename === undefined ? {} : { filename }),
     ...(mediaType === undefined ? {} : { mediaType }),
   };

@@ -11,13 +11,16 @@ import {
   type UpstreamFormat,
 } from '../client/upstream-reader.js';
 import { isObject, memberOf, ObjectReader, requiredObject } from '../validation/object-reader.js';
+import { ROLE_ENUM } from '../validation/proto-enum.js';
 import { decodePart, encodeMessage } from './message.codec.js';
-import { STATUS_BY_STATE } from './task.codec.js';
+import { STATE_ENUM, STATUS_BY_STATE } from './task.codec.js';
 
 const format: UpstreamFormat = {
   fieldCase: 'camel-or-snake',
+  roles: ROLE_ENUM,
   userRole: 'ROLE_USER',
   agentRole: 'ROLE_AGENT',
+  stateNames: STATE_ENUM,
   states: STATUS_BY_STATE,
   decodePart,
 };

@@ -9,8 +9,12 @@ const method = (name: string): AnyMethod => methods.get(name)!;
 
 const listTasks = method('ListTasks') as Method<'listTasks'>;
 
-/** Converts `status=working` of a query (section 11.5) to ProtoJSON's `TASK_STATE_WORKING`, which is accepted, too. */
+/**
+ * Converts `status=working` of a query (section 11.5) to ProtoJSON's `TASK_STATE_WORKING`, and `status=2` to its number. The names
+ * of ProtoJSON are accepted, too.
+ */
 function withStateName({ status, ...params }: JsonObject): JsonObject {
+  if (typeof status === 'string' && /^\d{1,10}$/.test(status)) return { ...params, status: Number(status) };
   const isShort = typeof status === 'string' && /^[a-z-]+$/.test(status);
   if (!isShort) return status === undefined ? params : { ...params, status };
   return { ...params, status: `TASK_STATE_${status.replaceAll('-', '_').toUpperCase()}` };

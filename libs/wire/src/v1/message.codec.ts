@@ -1,6 +1,7 @@
 import type { Json, JsonObject, Message, Part, ViewPart } from '@app/domain';
 import { encodeOptionalFields } from '../task/message-fields.js';
 import { resolvePlaceholder } from '../task/placeholder.js';
+import { contentUrlProblem, filenameProblem, mediaTypeProblem } from '../validation/content-rules.js';
 import { readMessage, type ReceivedMessage } from '../validation/message-reader.js';
 import {
   dropUndefined,
@@ -10,12 +11,18 @@ import {
   type Violations,
   withValue,
 } from '../validation/object-reader.js';
+import { ROLE_ENUM } from '../validation/proto-enum.js';
 
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
 
 /** Reads `message` of a send (A2A v1.0 section 4.1.4, ProtoJSON). Errors are added to `violations`. */
 export const decodeMessage = (source: Json | undefined, violations: Violations): ReceivedMessage =>
-  readMessage(source, violations, { fieldCase: 'camel-or-snake', userRole: 'ROLE_USER', decodePart });
+  readMessage(source, violations, {
+    fieldCase: 'camel-or-snake',
+    roles: ROLE_ENUM,
+    userRole: 'ROLE_USER',
+    decodePart,
+  });
 
 /** Reads the part `name` of a message or an artifact. Errors are added to the violations of the message. */
 export function decodePart(source: Json, message: ObjectReader, name: string): Part {
@@ -30,8 +37,8 @@ export function decodePart(source: Json, message: ObjectReader, name: string): P
   return dropUndefined<Part>({
     ...decodeContent(present[0], reader),
     metadata: reader.object('metadata'),
-    filename: reader.string('filename'),
-    mediaType: reader.string('mediaType'),
+    filename: reader.checkedString('filename', filenameProblem),
+    mediaType: reader.checkedString('mediaType', mediaTypeProblem),
   });
 }
 
@@ -42,7 +49,7 @@ function decodeContent(content: (typeof CONTENT)[number] | undefined, reader: Ob
     case 'raw':
       return { raw: reader.base64('raw') };
     case 'url': {
-      const url = reader.string('url');
+      const url = reader.checkedString('url', contentUrlProblem);
       if (url === undefined) reader.addViolation('url', 'must not be empty');
       return { url };
     }

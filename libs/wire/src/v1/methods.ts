@@ -2,6 +2,7 @@ import { BOUNDS, type JsonObject } from '@app/domain';
 import { streamHasNoSingleResult } from '../codec.js';
 import { dropUndefined, Violations } from '../validation/object-reader.js';
 import { paramsOf, readParams } from '../validation/params.js';
+import { enumName } from '../validation/proto-enum.js';
 import type { AnyMethod, MethodRegistry, SendConfiguration, SendRequest } from '../requests.js';
 import { parseTimestamp } from '../validation/timestamp.js';
 import { encodeCard } from './card/agent-card.js';
@@ -20,7 +21,7 @@ import {
   TenantParams,
 } from './params.js';
 import { decodePushConfig, encodePushConfig, encodePushConfigPage } from './push.codec.js';
-import { encodeTaskPage, STATUS_BY_STATE, taskEncoder } from './task.codec.js';
+import { encodeTaskPage, STATE_ENUM, STATUS_BY_STATE, taskEncoder } from './task.codec.js';
 
 function decodeSend(params: JsonObject | undefined): SendRequest {
   const violations = new Violations();
@@ -95,7 +96,7 @@ export const methods: MethodRegistry = new Map<string, AnyMethod>([
           pageSize: pageSize ?? BOUNDS.pageSizeDefault,
           includeArtifacts: includeArtifacts ?? false,
           // Undefined for TASK_STATE_UNSPECIFIED, which filters nothing.
-          status: status === undefined ? undefined : STATUS_BY_STATE.get(status),
+          status: STATUS_BY_STATE.get(enumName(STATE_ENUM, status) ?? ''),
           statusTimestampAfter: statusTimestampAfter === undefined ? undefined : parseTimestamp(statusTimestampAfter),
         });
       },

@@ -3,11 +3,11 @@ import {
   IsArrayOf,
   IsAuthScheme,
   IsBoolean,
+  IsEnumOf,
   IsHeaderText,
   IsHistoryLength,
   IsIntegerBetween,
   IsJsonObject,
-  IsOneOf,
   IsPageToken,
   IsTimestamp,
   IsWebhookUrl,
@@ -16,7 +16,7 @@ import {
   Required,
   RequiredId,
 } from '../validation/param-rules.js';
-import { STATUS_BY_STATE } from './task.codec.js';
+import { STATE_ENUM } from './task.codec.js';
 
 /*
  * The request messages of the v1.0 proto with the same fields. `tenant` is read so that it can be compared with the caller's tenant.
@@ -52,7 +52,7 @@ export class CancelTaskParams extends SubscribeToTaskParams {
 
 export class ListTasksParams extends TenantParams {
   @OptionalId() contextId?: string;
-  @Optional() @IsOneOf([...STATUS_BY_STATE.keys(), 'TASK_STATE_UNSPECIFIED']) status?: string;
+  @Optional() @IsEnumOf(STATE_ENUM) status?: string | number;
   @Optional() @IsIntegerBetween(1, BOUNDS.pageSizeMax) pageSize?: number;
   @Optional() @IsPageToken() pageToken?: string;
   @IsHistoryLength() historyLength?: number;

@@ -2,6 +2,7 @@ import type { JsonObject } from '@app/domain';
 import type { A2aTaskStatus, ListTasksRequest, TaskPage } from '../requests.js';
 import type { StreamUpdate } from '../task/stream-update.js';
 import { TaskEncoder } from '../task/task-encoder.js';
+import type { ProtoEnum } from '../validation/proto-enum.js';
 import { encodeMessage, encodePart } from './message.codec.js';
 
 const STATES: Record<A2aTaskStatus, string> = {
@@ -14,6 +15,19 @@ const STATES: Record<A2aTaskStatus, string> = {
   rejected: 'TASK_STATE_REJECTED',
   canceled: 'TASK_STATE_CANCELED',
 };
+
+/** The proto's `TaskState`. */
+export const STATE_ENUM: ProtoEnum = [
+  'TASK_STATE_UNSPECIFIED',
+  'TASK_STATE_SUBMITTED',
+  'TASK_STATE_WORKING',
+  'TASK_STATE_COMPLETED',
+  'TASK_STATE_FAILED',
+  'TASK_STATE_CANCELED',
+  'TASK_STATE_INPUT_REQUIRED',
+  'TASK_STATE_REJECTED',
+  'TASK_STATE_AUTH_REQUIRED',
+];
 
 /** Statuses by the names of the proto's `TaskState`. */
 export const STATUS_BY_STATE: ReadonlyMap<string, A2aTaskStatus> = new Map(

@@ -8,6 +8,7 @@ import {
   type Violations,
   withValue,
 } from './object-reader.js';
+import { enumName, type ProtoEnum } from './proto-enum.js';
 
 /** A message with its ids. A wire has the ids inside the message, the domain beside it. */
 export interface ReceivedMessage {
@@ -19,6 +20,8 @@ export interface ReceivedMessage {
 /** The differences between the versions in a message: the names of the roles, and the parts. */
 export interface MessageFormat {
   readonly fieldCase: FieldCase;
+  /** The enum of the roles in ProtoJSON, which can also be a number. */
+  readonly roles?: ProtoEnum;
   readonly userRole: string;
   /** Absent for the messages that clients send, which only have the user role. */
   readonly agentRole?: string;
@@ -53,12 +56,13 @@ export function readMessage(
   };
 }
 
-function readRole(message: ObjectReader, { userRole, agentRole }: MessageFormat): Message['role'] {
-  const role = message.value('role');
-  if (role === undefined || role === '') message.addViolation('role', 'is required');
+function readRole(message: ObjectReader, { roles, userRole, agentRole }: MessageFormat): Message['role'] {
+  const value = message.value('role');
+  const role = roles === undefined ? value : enumName(roles, value);
+  if (value === undefined || value === '') message.addViolation('role', 'is required');
   else if (role !== userRole && (agentRole === undefined || role !== agentRole)) {
     const expected = agentRole === undefined ? `${userRole} in a message to an agent` : `${userRole} or ${agentRole}`;
-    message.addViolation('role', withValue(`must be ${expected}`, role));
+    message.addViolation('role', withValue(`must be ${expected}`, value));
   }
   return role !== undefined && role === agentRole ? 'agent' : 'user';
 }

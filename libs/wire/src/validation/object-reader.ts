@@ -30,7 +30,8 @@ const SHOWN_CHARACTERS = 40;
 /** Appends the received value to the description of a violation: `must be a string, not 7`. */
 export const withValue = (description: string, value: unknown): string => `${description}, not ${shownValue(value)}`;
 
-function shownValue(value: unknown): string {
+/** Writes a received value for an error message. Long strings are cut. */
+export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
   if (typeof value !== 'string') return String(value);
@@ -46,8 +47,10 @@ export function idProblem(value: string): string | undefined {
 const MAX_URI_LENGTH = 2048;
 
 /** Returns why a string is not the URI of an extension, or undefined if it is one. */
-export const uriProblem = (value: string): string | undefined =>
-  value.length <= MAX_URI_LENGTH ? undefined : `must have at most ${MAX_URI_LENGTH} characters, not ${value.length}`;
+export function uriProblem(value: string): string | undefined {
+  if (value.length > MAX_URI_LENGTH) return `must have at most ${MAX_URI_LENGTH} characters, not ${value.length}`;
+  return /[\s\p{C}]/u.test(value) ? withValue('must be a URI without spaces and control characters', value) : undefined;
+}
 
 /** Deletes undefined members in place, because content is stored, compared and hashed as it is. */
 export function dropUndefined<T extends object>(value: T): T {
@@ -65,6 +68,12 @@ function toSnakeCase(name: string): string {
   return snake;
 }
 
+/** Returns the accepted spellings of a field name, the preferred one first. */
+export function spellingsOf(name: string, fieldCase: FieldCase): readonly string[] {
+  const snake = fieldCase === 'camel' ? name : toSnakeCase(name);
+  return snake === name ? [name] : [name, snake];
+}
+
 /** Returns the own member `name` of `source` in an accepted spelling. Null counts as absent unless `keepNull` is set. */
 export function memberOf(source: JsonObject, name: string, fieldCase: FieldCase, keepNull = false): Json | undefined {
   let value: Json | undefined = Object.hasOwn(source, name) ? source[name] : undefined;
@@ -73,6 +82,13 @@ export function memberOf(source: JsonObject, name: string, fieldCase: FieldCase,
     if (snake !== name && Object.hasOwn(source, snake)) value = source[snake];
   }
   return value === null && !keepNull ? undefined : value;
+}
+
+/** Returns why a field is ambiguous, or undefined: the object has both spellings of its name, which are one field in ProtoJSON. */
+export function spellingProblem(source: JsonObject, name: string, fieldCase: FieldCase): string | undefined {
+  if (fieldCase === 'camel' || !Object.hasOwn(source, name)) return undefined;
+  const snake = toSnakeCase(name);
+  return snake !== name && Object.hasOwn(source, snake) ? `is sent twice, also as ${snake}; send it once` : undefined;
 }
 
 export const isObject = (value: Json | undefined): value is JsonObject =>
@@ -102,6 +118,8 @@ export class ObjectReader {
 
   /** Returns the member unchecked. Null counts as absent. */
   value(name: string): Json | undefined {
+    const problem = spellingProblem(this.source, name, this.fieldCase);
+    if (problem !== undefined) this.addViolation(name, problem);
     return memberOf(this.source, name, this.fieldCase);
   }
 
@@ -112,11 +130,16 @@ export class ObjectReader {
     return typeof value === 'string' ? value : this.addViolation(name, withValue('must be a string', value));
   }
 
+  /** Reads a string in which `problemOf` finds no problem. An empty string counts as absent. */
+  checkedString(name: string, problemOf: (value: string) => string | undefined): string | undefined {
+    const value = this.string(name);
+    const problem = value === undefined ? undefined : problemOf(value);
+    return problem === undefined ? value : this.addViolation(name, problem);
+  }
+
   /** Reads an id: a bounded, printable string. */
   id(name: string): string | undefined {
-    const value = this.string(name);
-    const problem = value === undefined ? undefined : idProblem(value);
-    return problem === undefined ? value : this.addViolation(name, problem);
+    return this.checkedString(name, idProblem);
   }
 
   /** Reads an id, and adds a violation if it is absent. */

@@ -1,6 +1,7 @@
 import type { Json } from '@app/domain';
 import { IsDefined, IsOptional, ValidateBy } from 'class-validator';
 import { idProblem, isObject, withValue } from './object-reader.js';
+import { enumName, type ProtoEnum } from './proto-enum.js';
 import { parseTimestamp } from './timestamp.js';
 
 /*
@@ -53,6 +54,15 @@ export const IsOneOf = (values: readonly string[]): PropertyDecorator =>
   rule(
     'isOneOf',
     unless((value) => isString(value) && values.includes(value), `must be one of ${values.join(', ')}`),
+  );
+
+export const ENUM_RULE = 'isEnumOf';
+
+/** A name or a number of a proto enum. */
+export const IsEnumOf = (names: ProtoEnum): PropertyDecorator =>
+  rule(
+    ENUM_RULE,
+    unless((value) => enumName(names, value as Json) !== undefined, `must be one of ${names.join(', ')}`),
   );
 
 /** An array of at most `maxSize` items. `items` names them in the description of a violation. */
@@ -142,7 +152,9 @@ export const IsWebhookUrl = (): PropertyDecorator =>
   rule('isWebhookUrl', (value) =>
     isString(value) && value.length <= MAX_URL_LENGTH && !/[\s\p{C}]/u.test(value) && isHttpUrl(value)
       ? undefined
-      : `must be an absolute http or https URL of at most ${MAX_URL_LENGTH} characters`,
+      : `must be an absolute http or https URL of at most ${MAX_URL_LENGTH} characters, with a port other than 0`,
   );
 
-const isHttpUrl = (text: string): boolean => URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+/** Port 0 is reserved: no server listens on it (RFC 6335 section 6). */
+const isHttpUrl = (text: string): boolean =>
+  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol) && new URL(text).port !== '0';

@@ -1,7 +1,8 @@
 import 'reflect-metadata';
 import type { Json, JsonObject } from '@app/domain';
 import { getMetadataStorage, validateSync } from 'class-validator';
-import { type FieldCase, isObject, memberOf, Violations, withValue } from './object-reader.js';
+import { ENUM_RULE } from './param-rules.js';
+import { type FieldCase, isObject, memberOf, spellingProblem, Violations, withValue } from './object-reader.js';
 
 /*
  * The params of a method are class-validator classes, so that their fields and rules are declared in one place. A message is not
@@ -12,7 +13,7 @@ type ParamsClass<T extends object> = new () => T;
 
 interface Field {
   readonly name: string;
-  /** An empty string counts as absent (proto3). */
+  /** A string or an enum. An empty string counts as absent (proto3). */
   readonly isString: boolean;
 }
 
@@ -25,7 +26,9 @@ function fieldsOf(Params: ParamsClass<object>): readonly Field[] {
     const names = [...new Set(rules.map((rule) => rule.propertyName))];
     fields = names.map((name) => ({
       name,
-      isString: Reflect.getMetadata('design:type', Params.prototype as object, name) === String,
+      isString:
+        Reflect.getMetadata('design:type', Params.prototype as object, name) === String ||
+        rules.some((rule) => rule.propertyName === name && rule.name === ENUM_RULE),
     }));
     fieldsOfClass.set(Params, fields);
   }
@@ -50,15 +53,19 @@ export function readParams<T extends object>(
     violations.add(path || 'params', withValue('must be an object', source));
     return params as Plain<T>;
   }
+  const members = (source ?? {}) as JsonObject;
+  const pathOf = (name: string) => (path === '' ? name : `${path}.${name}`);
   for (const { name, isString } of fieldsOf(Params)) {
-    const value = memberOf((source ?? {}) as JsonObject, name, fieldCase);
+    const problem = spellingProblem(members, name, fieldCase);
+    if (problem !== undefined) violations.add(pathOf(name), problem);
+    const value = memberOf(members, name, fieldCase);
     if (value !== undefined && !(isString && value === '')) params[name] = value;
   }
   for (const { property, constraints = {} } of validateSync(Object.assign(new Params(), params), {
     stopAtFirstError: true,
   })) {
     for (const description of Object.values(constraints)) {
-      violations.add(path === '' ? property : `${path}.${property}`, description);
+      violations.add(pathOf(property), description);
     }
   }
   return params as Plain<T>;

@@ -6,6 +6,7 @@ import type { StreamUpdate } from '../../task/stream-update.js';
 import { TaskEncoder } from '../../task/task-encoder.js';
 import { readMessage, type ReceivedMessage } from '../../validation/message-reader.js';
 import { isObject, memberOf, ObjectReader, type Violations, withValue } from '../../validation/object-reader.js';
+import { ROLE_ENUM } from '../../validation/proto-enum.js';
 import { encodeCard as encodeRpcCard } from '../agent-card.js';
 import { embedInMetadata, extractFromMetadata } from '../embedded-metadata.js';
 import { encodePart as encodeRpcPart, readData, readFile, readPart } from '../part.codec.js';
@@ -33,9 +34,14 @@ const STATES: Record<A2aTaskStatus, string> = {
 
 /** Reads the message of a send: `request` in the proto, `message` in its JSON. Errors are added to `violations`. */
 export function decodeMessage(params: JsonObject, violations: Violations): ReceivedMessage {
-  const source = memberOf(params, 'message', 'camel-or-snake') ?? memberOf(params, 'request', 'camel-or-snake');
-  return readMessage(withReferences(source), violations, {
+  const message = memberOf(params, 'message', 'camel-or-snake');
+  const request = memberOf(params, 'request', 'camel-or-snake');
+  if (message !== undefined && request !== undefined) {
+    violations.add('message', 'is sent twice, also as request; send it once');
+  }
+  return readMessage(withReferences(message ?? request), violations, {
     fieldCase: 'camel-or-snake',
+    roles: ROLE_ENUM,
     userRole: 'ROLE_USER',
     partsName: 'content',
     decodePart,
