@@ -13,18 +13,12 @@ export class HttpFailure extends Error {
   constructor(
     readonly kind: HttpFailureKind,
     message: string,
+    /** The status of a redirect; null for every other failure. */
+    readonly status: number | null = null,
   ) {
     super(message);
   }
 }
-
-/** Codes of undici for which Node has a code: messages do not depend on the HTTP client. */
-const NODE_CODES: Readonly<Record<string, string>> = {
-  UND_ERR_SOCKET: 'ECONNRESET',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'ECONNRESET',
-  UND_ERR_HEADERS_OVERFLOW: 'HPE_HEADER_OVERFLOW',
-  UND_ERR_INVALID_ARG: 'ERR_INVALID_CHAR',
-};
 
 /** Returns the reason of an aborted signal, and otherwise the error as an HttpFailure. */
 export function httpFailureOf(error: unknown, signal: AbortSignal): unknown {
@@ -33,12 +27,11 @@ export function httpFailureOf(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof UnusableHost) {
     return new HttpFailure(error.isTemporary ? 'unreachable' : 'not-allowed', error.message);
   }
-  const { name, code, message } = error as { name?: unknown; code?: unknown; message?: unknown };
-  // Without a code, and also for a chunked body that the end of the connection cuts off.
-  const isParserError = name === 'HTTPParserError';
-  if (isParserError && !/EOF/.test(String(message))) {
+  const { code } = error as { code?: unknown };
+  // The end of the connection cuts a chunked body off.
+  if (code === 'HPE_INVALID_EOF_STATE') return new HttpFailure('unreachable', 'the connection failed (ECONNRESET)');
+  if (typeof code === 'string' && code.startsWith('HPE_') && code !== 'HPE_HEADER_OVERFLOW') {
     return new HttpFailure('unreachable', 'the response is not valid HTTP');
   }
-  const nodeCode = isParserError ? 'ECONNRESET' : (NODE_CODES[String(code)] ?? code);
-  return new HttpFailure('unreachable', `the connection failed${errorCodeSuffix({ code: nodeCode })}`);
+  return new HttpFailure('unreachable', `the connection failed${errorCodeSuffix(error)}`);
 }

@@ -1,37 +1,33 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { HttpFailure, httpFailureOf } from './http-failure.js';
 
-/** Limits for reading a body that the caller ignores. A short body is read so that the server can finish its response. */
+/** Limit for reading a body that the caller ignores. A short body is read so that the server can finish its response. */
 const DISCARD_BYTES = 64 * 1024;
-const DISCARD_MS = 1_000;
 
 /** The headers of a response, and its body as it arrives. Methods throw HttpFailure, or the reason of the request's signal. */
 export class HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  private readonly body: Dispatcher.ResponseData['body'];
 
   constructor(
-    { statusCode, headers, body }: Dispatcher.ResponseData,
-    private readonly idleTimeoutMs: number,
+    private readonly message: IncomingMessage,
+    idleTimeoutMs: number,
     private readonly signal: AbortSignal,
   ) {
-    this.status = statusCode;
-    this.headers = headers;
-    this.body = body;
+    this.status = message.statusCode!;
+    this.headers = message.headers;
+    message.setTimeout(idleTimeoutMs, () => {
+      message.destroy(new HttpFailure('unreachable', `the response was idle for ${idleTimeoutMs / 1000} s`));
+    });
     // An error of a body that nobody reads must not end the process. A reader of the body still gets it.
-    body.on('error', () => undefined);
+    message.on('error', () => undefined);
   }
 
   /** Yields the body as it arrives. The connection closes when the iteration ends, however it ends. */
   async *chunks(): AsyncGenerator<Buffer> {
     try {
-      for await (const chunk of this.body) yield chunk as Buffer;
+      for await (const chunk of this.message) yield chunk as Buffer;
     } catch (error) {
-      if ((error as { code?: unknown }).code === 'UND_ERR_BODY_TIMEOUT') {
-        throw new HttpFailure('unreachable', `the response was idle for ${this.idleTimeoutMs / 1000} s`);
-      }
       throw httpFailureOf(error, this.signal);
     }
   }
@@ -48,12 +44,22 @@ export class HttpResponse {
     return Buffer.concat(chunks);
   }
 
-  /** Ignores the body: reads a short one so that the server can finish it, and closes the connection otherwise. */
-  discard(): void {
-    void this.body.dump({ limit: DISCARD_BYTES, signal: AbortSignal.timeout(DISCARD_MS) }).catch(() => undefined);
+  /**
+   * Ignores the body: reads a short one so that the server can finish it, and otherwise closes the connection, after `limitMs`
+   * milliseconds at the latest. Resolves when nothing more is read.
+   */
+  async discard(limitMs: number): Promise<void> {
+    const timer = setTimeout(() => this.close(), limitMs);
+    try {
+      await this.bytes(DISCARD_BYTES);
+    } catch {
+      this.close();
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   close(): void {
-    this.body.destroy();
+    this.message.destroy();
   }
 }

@@ -51,7 +51,7 @@ describe('HttpResponse', () => {
 
   it.each<[string, (response: Awaited<ReturnType<typeof get>>) => Promise<void> | void]>([
     ['the caller closes it', (response) => response.close()],
-    ['the caller discards it, and the body does not end', (response) => response.discard()],
+    ['the caller discards it, and the body does not end', (response) => response.discard(100)],
     [
       'the caller stops reading',
       async (response) => {

@@ -1,3 +1,6 @@
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { hostWithoutBrackets, type TargetRules } from './target-rules.js';
 import { resolveTarget, pinnedLookup, type Resolver, systemResolver } from './target-addresses.js';
 import { HttpFailure, httpFailureOf } from './http-failure.js';
@@ -9,7 +12,7 @@ export interface HttpRequest {
   readonly body?: Buffer;
   /** Limit for the address lookup, the connection and the response headers together, in milliseconds. */
   readonly responseTimeoutMs: number;
-  /** Limit for the time between two chunks of the response body, in milliseconds; precise to about a second. */
+  /** Limit for the time between two chunks of the response body, in milliseconds. */
   readonly idleTimeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -58,28 +61,20 @@ export class PinnedHttpClient {
     }, responseTimeoutMs);
     try {
       const addresses = await this.addressesOf(target, stop.signal);
-      // Every process imports this library, undici takes 0.1 s to load, and most commands send nothing.
-      const { Client } = await import('undici');
-      const client = new Client(target.origin, {
-        pipelining: 0,
-        headersTimeout: 0,
-        bodyTimeout: idleTimeoutMs,
-        // A signal of the request takes effect in undici only after the connection is ready; this one also before.
-        connect: {
-          lookup: pinnedLookup(addresses),
-          signal: stop.signal,
-          timeout: 0,
-          keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
-        },
+      const message = await send(target, {
+        method,
+        headers,
+        body,
+        lookup: pinnedLookup(addresses),
+        signal: stop.signal,
       });
-      const path = `${target.pathname}${target.search}`;
-      const data = await client.request({ method, path, headers, body: body ?? null, signal: stop.signal });
-      data.body.once('close', detach);
-      const response = new HttpResponse(data, idleTimeoutMs, stop.signal);
+      message.once('close', detach);
+      const response = new HttpResponse(message, idleTimeoutMs, stop.signal);
       const { status } = response;
       if (status < 300 || status >= 400) return response;
       response.close();
-      throw new HttpFailure('not-allowed', `the target responded with status ${status}; redirects are not followed`);
+      const problem = `the target responded with status ${status}; redirects are not followed`;
+      throw new HttpFailure('not-allowed', problem, status);
     } catch (error) {
       detach();
       throw httpFailureOf(error, stop.signal);
@@ -93,4 +88,29 @@ export class PinnedHttpClient {
     if (problem !== null) throw new HttpFailure('not-allowed', `the URL ${problem}`);
     return resolveTarget(hostWithoutBrackets(url.hostname), this.rules, this.resolve, signal);
   }
+}
+
+/** Sends a request on a connection of its own, and resolves with the response headers. Informational responses are ignored. */
+function send(
+  target: URL,
+  {
+    body,
+    ...options
+  }: Pick<HttpRequest, 'method' | 'headers' | 'body'> & {
+    readonly lookup: LookupFunction;
+    readonly signal: AbortSignal;
+  },
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const { request } = target.protocol === 'https:' ? https : http;
+    // Without an agent, the connection is used once.
+    const sent = request(target, { ...options, agent: false });
+    // The listener stays, because a connection can fail after the response.
+    sent.on('response', resolve).on('error', reject);
+    // A switch to a different protocol was not requested. It ends the connection, without an error event.
+    sent.on('upgrade', (_response, socket) => socket.destroy());
+    sent.on('close', () => reject(Object.assign(new Error('closed without a response'), { code: 'ECONNRESET' })));
+    sent.on('socket', (socket) => socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS));
+    sent.end(body);
+  });
 }

@@ -86,6 +86,26 @@ describe('PinnedHttpClient', () => {
     ]);
   });
 
+  it('ignores informational responses before the response', async () => {
+    target.respond = (_request, response) => {
+      response.writeContinue();
+      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+      response.writeContinue();
+      response.end('hello');
+    };
+    const response = await permissive.request(target.urlOf(), requestWith());
+    expect([response.status, (await response.bytes(10)).toString()]).toEqual([200, 'hello']);
+  });
+
+  it('reports a response that switches to a different protocol as a failed connection', async () => {
+    target.respond = (_request, response) =>
+      void response.socket!.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+    expect(await failureOf(permissive.request(target.urlOf(), requestWith()))).toEqual({
+      kind: 'unreachable',
+      message: 'the connection failed (ECONNRESET)',
+    });
+  });
+
   // F33
   describe('for an address', () => {
     it('connects to the address that was checked, with one lookup for each request', async () => {
@@ -256,7 +276,7 @@ describe('PinnedHttpClient', () => {
     const { signal } = new AbortController();
     await (await permissive.request(target.urlOf(), requestWith({ signal }))).bytes(10);
     const discarded = await permissive.request(target.urlOf(), requestWith({ signal }));
-    discarded.discard();
+    await discarded.discard(1_000);
     await failureOf(strict(NOT_FOUND).request('https://agent.example/', requestWith({ signal })));
     await failureOf(permissive.request(target.urlOf(), requestWith({ signal, headers: { 'X-Token': '\n' } })));
     while (getEventListeners(signal, 'abort').length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
