@@ -45,6 +45,12 @@ describe('The structure of the repository', () => {
     expect(starExports).toEqual([]);
   });
 
+  it('has two global Nest modules', () => {
+    const modules = files.filter((file) => /^(?:apps|libs)\/.*\.ts$/.test(file));
+    const globalModules = modules.filter((file) => /\bglobal: true\b|@Global\(/.test(readProjectFile(file)));
+    expect(globalModules).toEqual(['libs/storage/src/storage.module.ts', 'libs/tasks/src/tasks.module.ts']);
+  });
+
   it('contains every path that the documents name', () => {
     const exists = (path: string) =>
       files.some((file) => matchesPath(file, path)) || PLANNED.some((planned) => path.startsWith(planned));

@@ -14,7 +14,7 @@ beforeEach(async () => {
   database = new Database(testDatabase.url);
   const secret = new ServerSecret('the secret of a test');
   await database.initializeServerState(secret);
-  const streams = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), 60_000);
+  const streams = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), { leaseMs: 60_000 });
   for (const tenantId of ['acme', 'other']) {
     for (const task of ['task-1', 'task-2', 'task-3']) {
       const envelope = {

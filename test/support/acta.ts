@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AuditLog } from '@app/access';
-import type { Message, Principal, RecordedEvent, RetryPolicy, TaskState, TaskView } from '@app/domain';
-import { Agents, Worker, WorkerClaims, WorkerRuns } from '@app/execution';
+import { Clock, type Message, type Principal, type RecordedEvent, type RetryPolicy } from '@app/domain';
+import type { TaskState, TaskView } from '@app/domain';
 import { EventLog } from '@app/event-log';
-import { Database, EventDecoder, ServerSecret, TaskWakeups } from '@app/storage';
+import { Agents, ExecutionModule, Worker, WorkerClaims, WorkerRuns } from '@app/execution';
+import { Database, EventDecoder, ServerSecret, StorageModule, TaskWakeups } from '@app/storage';
 import {
-  AccessAudit,
   CancelPolicy,
   CancelTask,
   GetTask,
@@ -14,24 +13,23 @@ import {
   ResumeTask,
   SendMessage,
   TaskReader,
+  TasksModule,
   TaskWriter,
 } from '@app/tasks';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { Test, type TestingModule } from '@nestjs/testing';
 import type pg from 'pg';
 import type { Agent } from '../../libs/execution/src/agents/agent.contract.js';
-import type { ExecutionFailure } from '../../libs/execution/src/execution-failure.js';
+import { type ExecutionFailure, FailureLog } from '../../libs/execution/src/execution-failure.js';
+import { EXECUTION_DEFAULTS, ExecutionOptions } from '../../libs/execution/src/execution-options.js';
 import { LeaseReaper } from '../../libs/execution/src/queue/lease-reaper.js';
 import { RunQueue } from '../../libs/execution/src/queue/run-queue.js';
-import { WaitingClaims } from '../../libs/execution/src/worker-api/waiting-claims.js';
-import { Admission } from '../../libs/tasks/src/commands/admission.js';
-import { CancelTaskHandler } from '../../libs/tasks/src/commands/cancel-task.command.js';
-import { ResumeTaskHandler } from '../../libs/tasks/src/commands/resume-task.command.js';
-import { SendMessageHandler, type SendMessageRequest } from '../../libs/tasks/src/commands/send-message.command.js';
-import { GetTaskHandler } from '../../libs/tasks/src/queries/get-task.query.js';
-import { ListTasksHandler, type ListTasksRequest } from '../../libs/tasks/src/queries/list-tasks.query.js';
-import { PageTokens } from '../../libs/tasks/src/queries/page-token.js';
+import type { SendMessageRequest } from '../../libs/tasks/src/commands/send-message.command.js';
+import type { ListTasksRequest } from '../../libs/tasks/src/queries/list-tasks.query.js';
 import { createTestDatabase, type TestDatabase } from './database/test-database.js';
 import { aMessage } from './tasks.js';
 
+const HOUR_MS = 3_600_000;
 const SECRET = 'the secret of the integration tests';
 
 export interface ReplicaOptions {
@@ -60,13 +58,10 @@ export const anAgent = (run: Agent['run'], changes: Partial<Agent> = {}): Agent 
   ...changes,
 });
 
-/** One process of Acta without HTTP. It has the parts that Nest composes otherwise, on a database that other replicas share. */
+/** One process of Acta without HTTP: the modules of production, on a database that other replicas share. */
 export class Replica {
-  readonly errors: unknown[] = [];
-  readonly database: Database;
   readonly log: EventLog;
   readonly decoder: EventDecoder;
-  readonly wakeups: TaskWakeups;
   readonly writer: TaskWriter;
   readonly reader: TaskReader;
   readonly queue: RunQueue;
@@ -74,67 +69,49 @@ export class Replica {
   readonly reaper: LeaseReaper;
   readonly workerClaims: WorkerClaims;
   readonly workerRuns: WorkerRuns;
-  readonly secret: ServerSecret;
-  private readonly sendHandler: SendMessageHandler;
-  private readonly cancelHandler: CancelTaskHandler;
-  private readonly resumeHandler: ResumeTaskHandler;
-  private readonly getHandler: GetTaskHandler;
-  private readonly listHandler: ListTasksHandler;
+  private readonly commands: CommandBus;
+  private readonly queries: QueryBus;
 
-  constructor(url: string, options: ReplicaOptions) {
-    const { leaseMs = 30_000, concurrency = 8, retry = { attempts: 3, backoffMs: 1 } } = options;
-    const agents = Agents.of(options.agents ?? [anAgent(() => undefined)], retry);
-    const onError = ({ error }: ExecutionFailure) => void this.errors.push(error);
-    this.secret = new ServerSecret(SECRET);
-    this.database = new Database(url, { maxConnections: 8 });
-    this.decoder = new EventDecoder(this.secret);
-    this.log = new EventLog(this.database, this.secret, this.decoder);
-    this.wakeups = new TaskWakeups(this.database);
-    this.writer = new TaskWriter(this.log, this.wakeups, leaseMs, options.now);
-    this.reader = new TaskReader(this.database, this.decoder, this.log);
-    this.queue = new RunQueue(this.database, this.decoder, {
-      leaseMs,
-      runningPerTenant: options.runningPerTenant ?? 0,
-    });
-    if (options.heartbeats === 'blocked') this.queue.heartbeat = () => new Promise(() => undefined);
-    const { database, decoder, writer, reader, secret, queue } = this;
-    const services = { database, writer, reader, secret, onError };
-    this.worker = new Worker(services, queue, agents, { concurrency, pollMs: 50 });
-    this.reaper = new LeaseReaper(database, writer, queue, agents, onError, options.reapMs ?? 3_600_000);
-    // Without polling, only a wake-up ends a wait.
-    const waiting = new WaitingClaims(this.wakeups.queuedAgents, 3_600_000);
-    this.workerClaims = new WorkerClaims(database, writer, reader, queue, agents, waiting);
-    this.workerRuns = new WorkerRuns(database, decoder, writer, queue, agents, secret);
-    const access = new AccessAudit(new AuditLog(this.database));
-    this.sendHandler = new SendMessageHandler(
-      writer,
-      reader,
-      agents,
-      this.worker,
-      new Admission(this.database, { queuedPerTenant: options.queuedPerTenant ?? 10_000 }),
-      secret,
-      new PushPolicy(true, true),
-    );
-    const policy = options.cancel ?? new CancelPolicy('fence', 5_000);
-    this.cancelHandler = new CancelTaskHandler(writer, reader, access, policy, agents, database);
-    this.resumeHandler = new ResumeTaskHandler(writer, reader, access);
-    this.getHandler = new GetTaskHandler(reader, access);
-    this.listHandler = new ListTasksHandler(database, reader, new PageTokens(secret));
+  private constructor(
+    private readonly module: TestingModule,
+    readonly database: Database,
+    readonly secret: ServerSecret,
+    readonly wakeups: TaskWakeups,
+    /** What production logs. */
+    readonly errors: unknown[],
+  ) {
+    this.log = module.get(EventLog);
+    this.decoder = module.get(EventDecoder);
+    this.writer = module.get(TaskWriter);
+    this.reader = module.get(TaskReader);
+    this.queue = module.get(RunQueue);
+    this.worker = module.get(Worker);
+    this.reaper = module.get(LeaseReaper);
+    this.workerClaims = module.get(WorkerClaims);
+    this.workerRuns = module.get(WorkerRuns);
+    this.commands = module.get(CommandBus);
+    this.queries = module.get(QueryBus);
   }
 
-  async open(): Promise<this> {
-    await this.database.initializeServerState(this.secret);
-    await this.wakeups.start();
-    this.worker.start();
-    this.reaper.start();
-    return this;
+  static async open(url: string, options: ReplicaOptions = {}): Promise<Replica> {
+    const database = new Database(url, { maxConnections: 8 });
+    const secret = new ServerSecret(SECRET);
+    const wakeups = new TaskWakeups(database);
+    const errors: unknown[] = [];
+    const failures = { report: ({ error }: ExecutionFailure) => void errors.push(error) };
+    const module = await moduleOf({ database, secret, wakeups }, failures, options).compile();
+    const replica = new Replica(module, database, secret, wakeups, errors);
+    if (options.heartbeats === 'blocked') replica.queue.heartbeat = () => new Promise(() => undefined);
+    await database.initializeServerState(secret);
+    await wakeups.start();
+    await module.init();
+    return replica;
   }
 
   /** Stops in the same order as a process that drains. Throws when a run is still active. */
   async close(graceMs = 0): Promise<void> {
-    this.workerClaims.stop();
-    await this.reaper.stop();
     await this.worker.stop(graceMs);
+    await this.module.close();
     await this.wakeups.close();
     await this.database.close();
     if (this.worker.running > 0)
@@ -143,7 +120,7 @@ export class Replica {
 
   send(principal: Principal, message: Message | string, request: Partial<SendMessageRequest> = {}) {
     const input = typeof message === 'string' ? aMessage(message) : message;
-    return this.sendHandler.execute(new SendMessage(principal, { message: input, acknowledged: false, ...request }));
+    return this.commands.execute(new SendMessage(principal, { message: input, acknowledged: false, ...request }));
   }
 
   /** Sends a message, waits for the outcome and returns the task. */
@@ -169,19 +146,19 @@ export class Replica {
   }
 
   get(principal: Principal, taskId: string, options: GetTask['options'] = {}): Promise<TaskView> {
-    return this.getHandler.execute(new GetTask(principal, taskId, options));
+    return this.queries.execute(new GetTask(principal, taskId, options));
   }
 
   list(principal: Principal, request: ListTasksRequest = {}) {
-    return this.listHandler.execute(new ListTasks(principal, request));
+    return this.queries.execute(new ListTasks(principal, request));
   }
 
   cancel(principal: Principal, taskId: string, options: CancelTask['options'] = {}): Promise<TaskView> {
-    return this.cancelHandler.execute(new CancelTask(principal, taskId, options));
+    return this.commands.execute(new CancelTask(principal, taskId, options));
   }
 
   resume(principal: Principal, taskId: string): Promise<TaskView> {
-    return this.resumeHandler.execute(new ResumeTask(principal, taskId));
+    return this.commands.execute(new ResumeTask(principal, taskId));
   }
 
   events(tenantId: string, taskId: string): Promise<RecordedEvent[]> {
@@ -209,6 +186,33 @@ export class Replica {
   }
 }
 
+/** Returns the module of a replica. Its reaper runs only on request, and only a wake-up ends a waiting claim. */
+function moduleOf(
+  storage: Parameters<typeof StorageModule.with>[0],
+  failures: Pick<FailureLog, 'report'>,
+  options: ReplicaOptions,
+) {
+  const { leaseMs = 30_000, retry = { attempts: 3, backoffMs: 1 }, reapMs = HOUR_MS } = options;
+  const { concurrency = 8, runningPerTenant = 0, queuedPerTenant = 10_000 } = options;
+  const agents = Agents.of(options.agents ?? [anAgent(() => undefined)], retry);
+  const execution = { concurrency, runningPerTenant, drainMs: 0 };
+  const waitingClaims = { ...EXECUTION_DEFAULTS.waitingClaims, pollMs: HOUR_MS };
+  const tasks = TasksModule.with({
+    leaseMs,
+    cancel: options.cancel ?? new CancelPolicy('fence', 5_000),
+    admission: { queuedPerTenant },
+    push: new PushPolicy(true, true),
+    execution: ExecutionModule.with({ agents, ...execution }),
+  });
+  return Test.createTestingModule({ imports: [StorageModule.with(storage), tasks] })
+    .overrideProvider(ExecutionOptions)
+    .useValue({ ...execution, pollMs: 50, sweepMs: reapMs, waitingClaims } satisfies ExecutionOptions)
+    .overrideProvider(FailureLog)
+    .useValue(failures)
+    .overrideProvider(Clock)
+    .useValue({ now: options.now ?? (() => new Date()) } satisfies Clock);
+}
+
 /** A separate database with the replicas that a test adds. */
 export class Acta {
   private readonly replicas: Replica[] = [];
@@ -225,9 +229,9 @@ export class Acta {
   }
 
   async replica(options: ReplicaOptions = {}): Promise<Replica> {
-    const replica = new Replica(this.url, options);
+    const replica = await Replica.open(this.url, options);
     this.replicas.push(replica);
-    return replica.open();
+    return replica;
   }
 
   /** Runs SQL as the owner of the schema, without Acta. */

@@ -3,12 +3,12 @@ import type { Config } from '@app/config';
 import { StreamingModule } from '@app/streaming';
 import { WebhooksModule } from '@app/webhooks';
 import { type Agents, ExecutionModule } from '@app/execution';
-import { ServerSecret, type Storage, StorageModule } from '@app/storage';
-import { AgentDirectory, CancelPolicy, PushPolicy, TasksModule } from '@app/tasks';
+import { type Storage, StorageModule } from '@app/storage';
+import { CancelPolicy, PushPolicy, TasksModule } from '@app/tasks';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { A2aOperations } from './a2a/a2a-operations.js';
 import { AgentCardController } from './a2a/agent-card.controller.js';
-import { AgentCards } from './a2a/cards.js';
+import { AgentCards, CardOptions } from './a2a/cards.js';
 import { BlockingSends } from './a2a/blocking-sends.js';
 import { HttpJsonController } from './a2a/http-json.controller.js';
 import { KeySetController } from './a2a/key-set.controller.js';
@@ -37,10 +37,38 @@ interface ServerOptions {
 }
 
 /** A process that serves every surface, and runs agents unless the worker concurrency is 0. */
-@Module({})
+@Module({
+  controllers: [
+    JsonRpcController,
+    HttpJsonController,
+    AgentCardController,
+    KeySetController,
+    RestTasksController,
+    TasksController,
+    TaskHistoryController,
+    WebhookDeliveriesController,
+    WorkersController,
+    HealthController,
+    MetricsController,
+    UnknownPathsController,
+  ],
+  providers: [A2aOperations, AgentCards, BlockingSends, CredentialRecheck, Metrics, RestTasks, SseStreams],
+})
 export class ServerModule {
   static with({ config, storage, agents, token, publicUrl }: ServerOptions): DynamicModule {
-    const { auth, oidc, leaseMs, cancelActive, cancelGraceMs, workerConcurrency, cardVersion } = config;
+    const { auth, oidc, leaseMs, cancelActive, cancelGraceMs, drainMs, cardVersion, capabilities } = config;
+    const execution = ExecutionModule.with({
+      agents,
+      concurrency: config.workerConcurrency,
+      runningPerTenant: config.tenantMaxRunning,
+      drainMs,
+    });
+    const cards: CardOptions = {
+      publicUrl,
+      defaultForm: cardVersion,
+      capabilities,
+      authentication: auth === 'none' ? 'none' : 'bearer',
+    };
     return {
       module: ServerModule,
       imports: [
@@ -50,51 +78,14 @@ export class ServerModule {
           leaseMs,
           cancel: new CancelPolicy(cancelActive, cancelGraceMs),
           admission: { queuedPerTenant: config.tenantMaxQueued },
-          push: new PushPolicy(config.capabilities.has('pushNotifications'), config.pushAllowPrivate),
+          push: new PushPolicy(capabilities.has('pushNotifications'), config.pushAllowPrivate),
+          execution,
         }),
         StreamingModule,
         WebhooksModule.with({ codecFor, timeoutMs: config.pushTimeoutMs }),
-        ExecutionModule.with({
-          agents,
-          leaseMs,
-          concurrency: workerConcurrency,
-          runningPerTenant: config.tenantMaxRunning,
-          drainMs: config.drainMs,
-        }),
+        execution,
       ],
-      controllers: [
-        JsonRpcController,
-        HttpJsonController,
-        AgentCardController,
-        KeySetController,
-        RestTasksController,
-        TasksController,
-        TaskHistoryController,
-        WebhookDeliveriesController,
-        WorkersController,
-        HealthController,
-        MetricsController,
-        UnknownPathsController,
-      ],
-      providers: [
-        A2aOperations,
-        CredentialRecheck,
-        BlockingSends,
-        RestTasks,
-        SseStreams,
-        Metrics,
-        {
-          provide: AgentCards,
-          inject: [AgentDirectory, ServerSecret],
-          useFactory: (directory: AgentDirectory, secret: ServerSecret) =>
-            new AgentCards(directory, secret, {
-              publicUrl,
-              defaultForm: cardVersion,
-              capabilities: config.capabilities,
-              authentication: auth === 'none' ? 'none' : 'bearer',
-            }),
-        },
-      ],
+      providers: [{ provide: CardOptions, useValue: cards }],
     };
   }
 }

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { AccessModule } from '@app/access';
 import type { Config } from '@app/config';
 import { type Agents, ExecutionModule } from '@app/execution';
 import { type Storage, StorageModule } from '@app/storage';
@@ -16,24 +14,21 @@ interface WorkerModuleOptions {
 @Module({})
 export class WorkerModule {
   static with({ config, storage, agents }: WorkerModuleOptions): DynamicModule {
-    const { leaseMs, cancelActive, cancelGraceMs, workerConcurrency } = config;
+    const { leaseMs, cancelActive, cancelGraceMs, drainMs } = config;
     return {
       module: WorkerModule,
       imports: [
         StorageModule.with(storage),
-        // Only the audit log is used. A random token avoids reading the token file.
-        AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
         TasksModule.with({
           leaseMs,
           cancel: new CancelPolicy(cancelActive, cancelGraceMs),
           admission: { queuedPerTenant: config.tenantMaxQueued },
-        }),
-        ExecutionModule.with({
-          agents,
-          leaseMs,
-          concurrency: workerConcurrency,
-          runningPerTenant: config.tenantMaxRunning,
-          drainMs: config.drainMs,
+          execution: ExecutionModule.with({
+            agents,
+            concurrency: config.workerConcurrency,
+            runningPerTenant: config.tenantMaxRunning,
+            drainMs,
+          }),
         }),
       ],
     };

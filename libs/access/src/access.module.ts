@@ -1,34 +1,13 @@
-import type { OidcConfig } from '@app/config';
-import { Database } from '@app/storage';
+import { Clock } from '@app/domain';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AuditLogModule } from './audit/audit-log.module.js';
+import { AccessOptions, Authenticator } from './authentication/authenticator.js';
 import { ApiKeys } from './keys/api-keys.js';
-import { AuditLog } from './audit/audit-log.js';
-import { Authenticator } from './authentication/authenticator.js';
 
-export interface AccessOptions {
-  readonly auth: 'required' | 'none';
-  /** The token of the bootstrap admin. */
-  readonly token: string;
-  readonly oidc: OidcConfig | null;
-}
-
-/** Provides authentication, the API keys and the audit log. */
-@Module({})
+/** Provides authentication. */
+@Module({ imports: [AuditLogModule], providers: [Clock, ApiKeys, Authenticator], exports: [Authenticator] })
 export class AccessModule {
   static with(options: AccessOptions): DynamicModule {
-    const providers = [
-      { provide: AuditLog, inject: [Database], useFactory: (database: Database) => new AuditLog(database) },
-      {
-        provide: ApiKeys,
-        inject: [Database, AuditLog],
-        useFactory: (database: Database, auditLog: AuditLog) => new ApiKeys(database, auditLog),
-      },
-      {
-        provide: Authenticator,
-        inject: [ApiKeys],
-        useFactory: (apiKeys: ApiKeys) => new Authenticator({ ...options, apiKeys }),
-      },
-    ];
-    return { module: AccessModule, global: true, providers, exports: providers };
+    return { module: AccessModule, providers: [{ provide: AccessOptions, useValue: options }] };
   }
 }

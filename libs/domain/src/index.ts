@@ -1,6 +1,7 @@
 export type { AgentExtension, AgentProfile, AgentSkill } from './agent.js';
 export { backoffMs, type BackoffPolicy, retryAt, type RetryPolicy } from './backoff.js';
 export { BOUNDS } from './bounds.js';
+export { Clock } from './clock.js';
 export {
   type ArtifactContent,
   contentProblem,

@@ -1,10 +1,10 @@
 import { EVENT_SCHEMA_VERSION, eventIdOf, evolve, isUuid, type RecordedEvent, type TaskState } from '@app/domain';
 import {
   ContentCipher,
-  type Database,
+  Database,
   EventDecoder,
   type Executor,
-  type ServerSecret,
+  ServerSecret,
   SQL_STATE,
   sqlStateOf,
   type StoredEvent,
@@ -12,6 +12,7 @@ import {
   type TaskKey,
   WebhookCipher,
 } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 import type { Append, AppendResult, Receipt } from './append.js';
 import { type AppendedRow, appendValues } from './append.statement.js';
 import { APPEND_ONE, AppendBatches } from './append-batches.js';
@@ -21,6 +22,7 @@ import { eventHash, GENESIS_HASH } from './hash-chain.js';
 const FACTS_PAGE_SIZE = 1_000;
 
 /** The append-only event log. Nothing else writes events. */
+@Injectable()
 export class EventLog {
   private readonly cipher: ContentCipher;
   private readonly webhooks: WebhookCipher;
@@ -29,7 +31,7 @@ export class EventLog {
   constructor(
     private readonly database: Database,
     secret: ServerSecret,
-    private readonly decoder = new EventDecoder(secret),
+    private readonly decoder: EventDecoder = new EventDecoder(secret),
   ) {
     this.cipher = new ContentCipher(secret);
     this.webhooks = new WebhookCipher(secret);

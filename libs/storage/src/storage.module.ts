@@ -12,7 +12,7 @@ import { TaskWakeups } from './wakeups/task-wakeups.js';
  */
 @Module({})
 export class StorageModule {
-  static with(storage: Storage): DynamicModule {
+  static with(storage: Pick<Storage, 'database' | 'secret' | 'wakeups'>): DynamicModule {
     const providers = [
       { provide: Database, useValue: storage.database },
       { provide: ServerSecret, useValue: storage.secret },

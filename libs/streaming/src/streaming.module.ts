@@ -1,7 +1,6 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { SubscribeToTaskHandler } from './subscribe-to-task.query.js';
 
 /** Streams tasks to clients. */
-@Global()
 @Module({ providers: [SubscribeToTaskHandler], exports: [SubscribeToTaskHandler] })
 export class StreamingModule {}

@@ -3,7 +3,7 @@ export { requireRowAndRecordAccess, requireRow } from './access/task-access.js';
 export { CancelPolicy, CancelTask } from './commands/cancel-task.command.js';
 export { ResumeTask } from './commands/resume-task.command.js';
 export { SendMessage, type SentMessage } from './commands/send-message.command.js';
-export { callerCommand, newInternalCommand, TaskWriter } from './commands/task-writer.js';
+export { callerCommand, LeaseOptions, newInternalCommand, TaskWriter } from './commands/task-writer.js';
 export { CatchUpSubscription, type TaskEventSource } from './following/catch-up-subscription.js';
 export { followTask } from './following/follow-task.js';
 export { TaskFollower } from './following/task-follower.js';

@@ -1,7 +1,13 @@
 import { Database, EventDecoder, ServerSecret, TaskWakeups, WebhookCipher } from '@app/storage';
 import { PushPolicy, TaskReader } from '@app/tasks';
 import type { A2aCodec, ProtocolVersion } from '@app/wire';
-import { type DynamicModule, Logger, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
 import { ListWebhookDeliveriesHandler } from './outbox/list-webhook-deliveries.query.js';
 import { WebhookOutbox } from './outbox/webhook-outbox.js';
 import { WEBHOOK_SENDER_DEFAULTS, WebhookSender } from './sender/webhook-sender.js';
@@ -20,7 +26,7 @@ const LEASE_TIMEOUTS = 3;
 
 /** Sends webhooks from this process. */
 @Module({})
-export class WebhooksModule implements OnApplicationBootstrap, OnModuleDestroy {
+export class WebhooksModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(private readonly sender: WebhookSender) {}
 
   static with({ codecFor, timeoutMs }: WebhooksOptions): DynamicModule {
@@ -29,7 +35,6 @@ export class WebhooksModule implements OnApplicationBootstrap, OnModuleDestroy {
       logger.error({ message: 'webhook sender failed', taskId: claim?.taskId, error });
     return {
       module: WebhooksModule,
-      global: true,
       providers: [
         {
           provide: WebhookOutbox,
@@ -75,7 +80,8 @@ export class WebhooksModule implements OnApplicationBootstrap, OnModuleDestroy {
     this.sender.start();
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** Runs when the workers have stopped, so that this process sends the last events of their runs. */
+  async beforeApplicationShutdown(): Promise<void> {
     await this.sender.stop();
   }
 }

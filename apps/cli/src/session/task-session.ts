@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { AccessModule } from '@app/access';
 import type { Config } from '@app/config';
 import { Agents } from '@app/execution';
 import { type Storage, StorageModule, type TaskWakeups } from '@app/storage';
@@ -46,26 +44,26 @@ class CommandLineModule {
   static with(options: { config: Config; storage: Storage; agents: AgentDirectory }): DynamicModule {
     const { config, storage, agents } = options;
     const { leaseMs, cancelActive, cancelGraceMs } = config;
-    const providers = [
-      { provide: AgentDirectory, useValue: agents },
-      { provide: RunSlots, useValue: new NoRunSlots() },
-    ];
     return {
       module: CommandLineModule,
-      global: true,
       imports: [
         StorageModule.with(storage),
-        // Only the audit log is used. No request arrives, so the token is random.
-        AccessModule.with({ auth: 'required', oidc: null, token: randomUUID() }),
         TasksModule.with({
           leaseMs,
           cancel: new CancelPolicy(cancelActive, cancelGraceMs),
           admission: { queuedPerTenant: config.tenantMaxQueued },
+          execution: NoExecutionModule.with(agents),
         }),
       ],
-      providers,
-      exports: providers,
     };
+  }
+}
+
+/** Provides the agents, but no slots for their runs. */
+@Module({ providers: [{ provide: RunSlots, useClass: NoRunSlots }], exports: [AgentDirectory, RunSlots] })
+class NoExecutionModule {
+  static with(agents: AgentDirectory): DynamicModule {
+    return { module: NoExecutionModule, providers: [{ provide: AgentDirectory, useValue: agents }] };
   }
 }
 

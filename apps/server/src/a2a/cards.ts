@@ -1,5 +1,5 @@
 import { type AgentProfile, BOUNDS, type JsonObject, type Principal } from '@app/domain';
-import type { ServerSecret } from '@app/storage';
+import { ServerSecret } from '@app/storage';
 import { AgentDirectory } from '@app/tasks';
 import {
   type CardBinding,
@@ -9,24 +9,29 @@ import {
   encodeCompatibleCard,
   type ProtocolVersion,
 } from '@app/wire';
+import { Injectable } from '@nestjs/common';
 import { codecFor } from '../edge/http/codecs.js';
 import { KEY_SET_PATH } from './key-set.controller.js';
 
 /** The A2A bindings of this server, in order of preference. */
 export const A2A_BINDINGS: readonly CardBinding[] = ['JSONRPC', 'HTTP+JSON'];
 
+export abstract class CardOptions {
+  /** With `PORT=0` it is known only when the server listens. */
+  abstract readonly publicUrl: () => string;
+  /** The form of the public card for a request that names no version. */
+  abstract readonly defaultForm: 'compatible' | ProtocolVersion;
+  abstract readonly authentication: CardDescription['authentication'];
+  abstract readonly capabilities: ReadonlySet<keyof CardDescription['capabilities']>;
+}
+
 /** The content of the agent cards, before a codec encodes them for one version. */
+@Injectable()
 export class AgentCards {
   constructor(
     private readonly agents: AgentDirectory,
     private readonly secret: ServerSecret,
-    private readonly options: {
-      readonly publicUrl: () => string;
-      /** The form of the public card for a request that names no version. */
-      readonly defaultForm: 'compatible' | ProtocolVersion;
-      readonly authentication: CardDescription['authentication'];
-      readonly capabilities: ReadonlySet<keyof CardDescription['capabilities']>;
-    },
+    private readonly options: CardOptions,
   ) {}
 
   /** Encodes the public card of an agent in a version, or in the default form. */

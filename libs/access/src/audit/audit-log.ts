@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type Actor, type JsonObject, newId } from '@app/domain';
-import type { Database, Executor, NamedStatement } from '@app/storage';
+import { type Actor, Clock, type JsonObject, newId } from '@app/domain';
+import { Database, type Executor, type NamedStatement } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 
 /** One fact about a tenant: a key was created or revoked, or an admin accessed a task of a different user. */
 export interface AuditFact {
@@ -30,10 +31,11 @@ const RECORD_ENTRY: NamedStatement = {
 };
 
 /** The append-only audit log of each tenant. Each entry has its own hash, so that concurrent entries do not wait for each other. */
+@Injectable()
 export class AuditLog {
   constructor(
     private readonly database: Database,
-    private readonly now: () => number = Date.now,
+    private readonly clock: Clock = new Clock(),
   ) {}
 
   /** Records a fact. Pass the `executor` of the transaction that causes the fact, so that both are committed together. */
@@ -45,7 +47,7 @@ export class AuditLog {
       facts: JSON.stringify(facts),
       actorSubject: actor.subject,
       actorRole: actor.role,
-      recordedAt: new Date(this.now()).toISOString(),
+      recordedAt: this.clock.now().toISOString(),
     };
     await this.database.run(
       RECORD_ENTRY,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { DomainError, type Principal } from '@app/domain';
+import { type Clock, DomainError, type Principal } from '@app/domain';
 import { Database, ServerSecret } from '@app/storage';
 import { firstValueFrom, Subject } from 'rxjs';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
@@ -20,9 +20,10 @@ let apiKeys: ApiKeys;
 let otherProcessKeys: ApiKeys;
 let authenticator: Authenticator;
 
-const newKeys = () => new ApiKeys(database, new AuditLog(database), () => now);
+const clock: Clock = { now: () => new Date(now) };
+const newKeys = () => new ApiKeys(database, new AuditLog(database), clock);
 const newAuthenticator = (change: { auth?: 'none'; token?: string } = {}) =>
-  new Authenticator({ auth: 'required', token: TOKEN, oidc: null, apiKeys, now: () => now, ...change });
+  new Authenticator({ auth: 'required', token: TOKEN, oidc: null, ...change }, apiKeys, clock);
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();

@@ -1,8 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { OidcConfig } from '@app/config';
-import { DomainError, type Principal } from '@app/domain';
+import { Clock, DomainError, type Principal } from '@app/domain';
+import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { type ApiKeys, hashToken, isExpired } from '../keys/api-keys.js';
+import { ApiKeys, hashToken, isExpired } from '../keys/api-keys.js';
 import { addressGroup } from './address-group.js';
 import { CredentialRejected, invalidCredential, unknownCredential } from './credential-rejected.js';
 import { OidcVerifier } from './oidc-verifier.js';
@@ -24,13 +25,12 @@ export interface AuthenticationRequest {
   readonly remoteAddress: string;
 }
 
-export interface AuthenticatorOptions {
-  readonly auth: 'required' | 'none';
+/** How requests are authenticated. */
+export abstract class AccessOptions {
+  abstract readonly auth: 'required' | 'none';
   /** The token of the bootstrap admin. */
-  readonly token: string;
-  readonly oidc: OidcConfig | null;
-  readonly apiKeys: ApiKeys;
-  readonly now?: () => number;
+  abstract readonly token: string;
+  abstract readonly oidc: OidcConfig | null;
 }
 
 interface VerifiedCredential {
@@ -52,8 +52,8 @@ const FAILURE_LIMITS = { capacity: 50, refillPerSecond: 1, maxBuckets: 10_000 };
 const UNGUESSABLE_LENGTH = 32;
 
 /** Authenticates requests: returns the principal of a credential. */
+@Injectable()
 export class Authenticator {
-  private readonly now: () => number;
   private readonly bootstrapHash: Buffer;
   private readonly oidc: OidcVerifier | null;
   private readonly failures: TokenBuckets;
@@ -61,12 +61,16 @@ export class Authenticator {
   private readonly cache = new LRUCache<string, CachedCredential>({ max: CACHE_SIZE });
   private readonly verifications = new Map<string, Promise<VerifiedCredential>>();
 
-  constructor(private readonly options: AuthenticatorOptions) {
-    this.now = options.now ?? Date.now;
+  constructor(
+    private readonly options: AccessOptions,
+    private readonly apiKeys: ApiKeys,
+    private readonly clock: Clock = new Clock(),
+  ) {
+    const now = () => this.clock.now().getTime();
     this.bootstrapHash = hashToken(options.token);
-    this.oidc = options.oidc === null ? null : new OidcVerifier(options.oidc, this.now);
-    this.failures = new TokenBuckets(FAILURE_LIMITS, this.now);
-    options.apiKeys.revokedTokens.subscribe((tokenHash) => this.forget(tokenHash));
+    this.oidc = options.oidc === null ? null : new OidcVerifier(options.oidc, now);
+    this.failures = new TokenBuckets(FAILURE_LIMITS, now);
+    this.apiKeys.revokedTokens.subscribe((tokenHash) => this.forget(tokenHash));
   }
 
   /**
@@ -108,10 +112,10 @@ export class Authenticator {
     if (timingSafeEqual(tokenHash, this.bootstrapHash)) return BOOTSTRAP_ADMIN;
     const key = tokenHash.toString('base64');
     const cached = this.cache.get(key);
-    const now = this.now();
+    const now = this.clock.now().getTime();
     const isFresh = cached !== undefined && now - cached.verifiedAt < CACHE_MS && now >= cached.verifiedAt;
     const { principal, expiresAt } = isFresh ? cached : await this.verifyOnce(key, token);
-    if (isExpired(expiresAt, this.now())) throw invalidCredential('the credential has expired; get a new one');
+    if (isExpired(expiresAt, this.clock.now())) throw invalidCredential('the credential has expired; get a new one');
     return principal;
   }
 
@@ -119,7 +123,7 @@ export class Authenticator {
   private verifyOnce(key: string, token: string): Promise<VerifiedCredential> {
     const running = this.verifications.get(key);
     if (running !== undefined) return running;
-    const verifiedAt = this.now();
+    const verifiedAt = this.clock.now().getTime();
     const verification: Promise<VerifiedCredential> = this.verify(token).then(
       (verified) => {
         // Not if the key was revoked during the verification.
@@ -141,7 +145,7 @@ export class Authenticator {
 
   private async verify(token: string): Promise<VerifiedCredential> {
     if (this.oidc !== null && token.split('.').length === 3) return this.oidc.verify(token);
-    const key = await this.options.apiKeys.find(token);
+    const key = await this.apiKeys.find(token);
     if (key === null) throw unknownCredential('the bearer token is unknown; send a complete token of this server');
     if (key.revokedAt !== null) throw invalidCredential('the API key has been revoked; use a different one');
     const { tenantId, subject, role, expiresAt } = key;

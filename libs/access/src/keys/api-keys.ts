@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import {
+  Clock,
   DomainError,
   type FieldViolation,
   invalidField,
@@ -9,7 +10,8 @@ import {
   newId,
   type Principal,
 } from '@app/domain';
-import type { Database, Executor } from '@app/storage';
+import { Database, type Executor } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 import { type Observable, Subject } from 'rxjs';
 import {
   type ApiKeyRow,
@@ -20,7 +22,7 @@ import {
   REVOKE_KEY,
   ROTATE_KEY,
 } from './api-keys.statements.js';
-import type { AuditLog } from '../audit/audit-log.js';
+import { AuditLog } from '../audit/audit-log.js';
 import { isName, isNameList, isSubject, NAME_LIST_RULE, NAME_RULE, SUBJECT_RULE } from './names.js';
 
 export type ApiKeyRole = 'member' | 'admin' | 'worker';
@@ -61,6 +63,7 @@ const TOKEN = /^acta_[\w-]{43}$/;
  * The API keys of all tenants. An admin manages the keys of its own tenant, and an operator manages all keys. For an admin, a key
  * of a different tenant does not exist. The transaction of a change also records it in the audit log of the key's tenant.
  */
+@Injectable()
 export class ApiKeys {
   private readonly revocations = new Subject<string>();
   /** Hashes (base64) of tokens that this process has revoked or replaced. */
@@ -69,7 +72,7 @@ export class ApiKeys {
   constructor(
     private readonly database: Database,
     private readonly audit: AuditLog,
-    private readonly now: () => number = Date.now,
+    private readonly clock: Clock = new Clock(),
   ) {}
 
   /** @throws DomainError Forbidden for a different tenant, InvalidParameters with every invalid field */
@@ -82,24 +85,14 @@ export class ApiKeys {
         {},
       );
     }
-    const violations = violationsOf(request, this.now());
+    const violations = violationsOf(request, this.clock.now());
     if (violations.length > 0) throw invalidParameters(...violations);
     const { tenantId, subject, role, expiresAt = null } = request;
     const rings = [...new Set(request.rings)];
     const agents = [...new Set(request.agents)];
     const token = newToken();
     return this.database.transaction(async (executor) => {
-      const values = [
-        tenantId,
-        newId(),
-        hashToken(token),
-        subject,
-        role,
-        rings,
-        agents,
-        new Date(this.now()),
-        expiresAt,
-      ];
+      const values = [tenantId, newId(), hashToken(token), subject, role, rings, agents, this.clock.now(), expiresAt];
       const [row] = await this.database.run<ApiKeyRow>(INSERT_KEY, values, executor);
       const key = keyOf(row!);
       const granted = { subject, role, rings, agents, expiresAt: key.expiresAt?.toISOString() ?? null };
@@ -120,7 +113,7 @@ export class ApiKeys {
    */
   async rotate(principal: Principal, keyId: string): Promise<IssuedApiKey | null> {
     return this.change(principal, keyId, async (before, executor) => {
-      if (before.revoked_at !== null || isExpired(before.expires_at, this.now())) {
+      if (before.revoked_at !== null || isExpired(before.expires_at, this.clock.now())) {
         throw invalidField('id', 'the key is revoked or expired; create a new one');
       }
       const token = newToken();
@@ -135,7 +128,7 @@ export class ApiKeys {
   async revoke(principal: Principal, keyId: string): Promise<ApiKey | null> {
     return this.change(principal, keyId, async (before, executor) => {
       if (before.revoked_at !== null) return keyOf(before);
-      const values = [before.tenant_id, before.key_id, new Date(this.now())];
+      const values = [before.tenant_id, before.key_id, this.clock.now()];
       const [row] = await this.database.run<ApiKeyRow>(REVOKE_KEY, values, executor);
       await this.record(principal, keyOf(row!), 'KeyRevoked', executor);
       return keyOf(row!);
@@ -177,7 +170,7 @@ export class ApiKeys {
 /** Returns the hash by which a token is stored and looked up. */
 export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer');
 
-export const isExpired = (instant: Date | null, now: number): boolean => instant !== null && instant.getTime() <= now;
+export const isExpired = (instant: Date | null, now: Date): boolean => instant !== null && instant <= now;
 
 const newToken = (): string => `acta_${randomBytes(32).toString('base64url')}`;
 
@@ -192,7 +185,7 @@ function tenantOf({ role, tenantId }: Principal): string | null {
   );
 }
 
-function violationsOf(request: ApiKeyRequest, now: number): FieldViolation[] {
+function violationsOf(request: ApiKeyRequest, now: Date): FieldViolation[] {
   const { tenantId, subject, role, rings, agents = [], expiresAt = null } = request;
   const checks: [violated: boolean, field: string, description: string][] = [
     [!isName(tenantId), 'tenant', `must be ${NAME_RULE}`],
@@ -202,7 +195,7 @@ function violationsOf(request: ApiKeyRequest, now: number): FieldViolation[] {
     [!isNameList(agents), 'agents', `must be ${NAME_LIST_RULE}`],
     [role === 'worker' && agents.length === 0, 'agents', 'a key with the role worker requires at least one agent'],
     [role !== 'worker' && agents.length > 0, 'agents', 'only a key with the role worker can have agents'],
-    [expiresAt !== null && !(expiresAt.getTime() > now), 'expiresAt', 'must be in the future'],
+    [expiresAt !== null && !(expiresAt > now), 'expiresAt', 'must be in the future'],
   ];
   return checks.flatMap(([violated, field, description]) => (violated ? [{ field, description }] : []));
 }

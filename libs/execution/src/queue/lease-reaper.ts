@@ -1,11 +1,14 @@
-import { type RetryPolicy, SYSTEM_ACTOR } from '@app/domain';
-import type { Database } from '@app/storage';
-import type { TaskWriter } from '@app/tasks';
-import type { ExecutionFailure } from '../execution-failure.js';
+import { SYSTEM_ACTOR } from '@app/domain';
+import { Database } from '@app/storage';
+import { TaskWriter } from '@app/tasks';
+import { Injectable } from '@nestjs/common';
+import { Agents } from '../agents/agents.js';
+import { FailureLog } from '../execution-failure.js';
+import { ExecutionOptions } from '../execution-options.js';
 import { activeFence } from './active-fence.js';
 import { applyToLocked } from './apply-to-locked.js';
 import { retryAfterAttempt } from './retry-policy.js';
-import type { RunQueue } from './run-queue.js';
+import { RunQueue } from './run-queue.js';
 
 const BATCH = 50;
 
@@ -13,6 +16,7 @@ const BATCH = 50;
  * Retries or fails the tasks whose lease has expired, and cancels the tasks whose cancel deadline has passed. It runs in
  * every process; `skip locked` divides the tasks between them.
  */
+@Injectable()
 export class LeaseReaper {
   private timer: NodeJS.Timeout | null = null;
   private sweeping: Promise<void> | null = null;
@@ -21,20 +25,20 @@ export class LeaseReaper {
     private readonly database: Database,
     private readonly writer: TaskWriter,
     private readonly queue: RunQueue,
-    private readonly agents: { retryPolicyOf(agent: string): RetryPolicy },
-    private readonly onError: (failure: ExecutionFailure) => void,
-    private readonly periodMs = 1_000,
+    private readonly agents: Agents,
+    private readonly failures: FailureLog,
+    private readonly options: ExecutionOptions,
   ) {}
 
   /** Starts periodic sweeps. They never overlap, because each one would take a further connection while the database hangs. */
   start(): void {
     this.timer ??= setInterval(() => {
       this.sweeping ??= this.sweep()
-        .catch((error: unknown) => this.onError({ message: 'reaper sweep failed', error }))
+        .catch((error: unknown) => this.failures.report({ message: 'reaper sweep failed', error }))
         .finally(() => {
           this.sweeping = null;
         });
-    }, this.periodMs);
+    }, this.options.sweepMs);
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
+import type { Agents } from '../agents/agents.js';
+import type { FailureLog } from '../execution-failure.js';
+import type { ExecutionOptions } from '../execution-options.js';
 import { LeaseReaper } from './lease-reaper.js';
 import type { RunQueue } from './run-queue.js';
 
@@ -19,9 +22,9 @@ describe('LeaseReaper', () => {
       { transaction } as unknown as Database,
       {} as TaskWriter,
       {} as RunQueue,
-      { retryPolicyOf: () => ({ attempts: 1, backoffMs: 1 }) },
-      () => undefined,
-      10,
+      {} as Agents,
+      {} as FailureLog,
+      { sweepMs: 10 } as ExecutionOptions,
     );
     reaper.start();
     await jest.advanceTimersByTimeAsync(1_000);

@@ -1,5 +1,8 @@
 import type { TaskState } from '@app/domain';
-import type { Database, EventDecoder, Executor, NamedStatement, TaskHead } from '@app/storage';
+import { Database, EventDecoder, type Executor, type NamedStatement, type TaskHead } from '@app/storage';
+import { LeaseOptions } from '@app/tasks';
+import { Injectable } from '@nestjs/common';
+import { ExecutionOptions } from '../execution-options.js';
 import {
   ANY_WAITING,
   EXPIRED,
@@ -31,12 +34,6 @@ interface HeadRow {
 /** The first key of the advisory locks on tenants. The second key is a hash of the tenant. */
 const TENANT_LOCK = 0x61637461;
 
-export interface RunQueueOptions {
-  readonly leaseMs: number;
-  /** Maximum number of active runs of one tenant, across all workers; 0: no limit. */
-  readonly runningPerTenant: number;
-}
-
 /** A run whose lease was renewed. */
 export interface RenewedLease {
   readonly runId: string;
@@ -44,6 +41,7 @@ export interface RenewedLease {
 }
 
 /** The waiting tasks, and the leases of the active runs. Leases expire by database time only. */
+@Injectable()
 export class RunQueue {
   readonly leaseMs: number;
   private readonly runningPerTenant: number;
@@ -53,7 +51,8 @@ export class RunQueue {
   constructor(
     private readonly database: Database,
     private readonly decoder: EventDecoder,
-    { leaseMs, runningPerTenant }: RunQueueOptions,
+    { leaseMs }: LeaseOptions,
+    { runningPerTenant }: ExecutionOptions,
   ) {
     this.leaseMs = leaseMs;
     this.runningPerTenant = runningPerTenant;

@@ -1,26 +1,25 @@
 import { DomainError, type Principal } from '@app/domain';
+import { TaskWakeups } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 import { filter, interval, merge, type Observable, type Subscription } from 'rxjs';
+import { ExecutionOptions } from '../execution-options.js';
 
-/** A waiting claim costs an HTTP connection, but no query until a task is queued. */
-const LIMITS = { perWorker: 1_000, total: 5_000 };
 const RETRY_AFTER_SECONDS = 5;
-/** How long a queue of claims waits for a wake-up before it looks for tasks without one. */
-const POLL_MS = 1_000;
 
 /**
  * Claims that wait for tasks. Claims of one tenant for the same agents and rings find the same tasks, so they share a queue.
  * A wake-up goes to the first claim in the queue, and to the next one only if the first has found something. Otherwise each
  * new task would cause one query per waiting claim.
  */
+@Injectable()
 export class WaitingClaims {
   private readonly queues = new Map<string, ClaimQueue>();
   private readonly countByWorker = new Map<string, number>();
   private total = 0;
 
   constructor(
-    private readonly queuedAgents: Observable<string>,
-    private readonly pollMs = POLL_MS,
-    private readonly limits = LIMITS,
+    private readonly wakeups: TaskWakeups,
+    private readonly options: ExecutionOptions,
   ) {}
 
   /**
@@ -46,7 +45,7 @@ export class WaitingClaims {
   }
 
   private requireCapacity(worker: Principal): void {
-    const { perWorker, total } = this.limits;
+    const { perWorker, total } = this.options.waitingClaims;
     const ownCount = this.countByWorker.get(workerKey(worker)) ?? 0;
     if (ownCount >= perWorker) throw overloaded(`worker "${worker.subject}" already has ${perWorker} waiting claims`);
     if (this.total >= total) throw overloaded(`the server already has ${total} waiting claims`);
@@ -74,8 +73,8 @@ export class WaitingClaims {
   }
 
   private openQueue(agents: readonly string[]): ClaimQueue {
-    const queued = this.queuedAgents.pipe(filter((agent) => agents.includes(agent)));
-    return new ClaimQueue(merge(queued, interval(this.pollMs)));
+    const queued = this.wakeups.queuedAgents.pipe(filter((agent) => agents.includes(agent)));
+    return new ClaimQueue(merge(queued, interval(this.options.waitingClaims.pollMs)));
   }
 }
 

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Principal } from '@app/domain';
+import type { TaskWakeups } from '@app/storage';
 import { Subject } from 'rxjs';
 import { aWorker } from '../../../../test/support/tasks.js';
+import type { ExecutionOptions } from '../execution-options.js';
 import { WaitingClaims } from './waiting-claims.js';
 
 const POLL_MS = 1_000;
@@ -34,7 +36,10 @@ describe('WaitingClaims', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     queuedAgents = new Subject();
-    claims = new WaitingClaims(queuedAgents, POLL_MS, { perWorker: 3, total: 5 });
+    claims = new WaitingClaims(
+      { queuedAgents } as unknown as TaskWakeups,
+      { waitingClaims: { perWorker: 3, total: 5, pollMs: POLL_MS } } as ExecutionOptions,
+    );
     tasks = [];
     attempts = [];
   });

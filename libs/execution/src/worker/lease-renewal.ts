@@ -1,4 +1,4 @@
-import type { ExecutionFailure } from '../execution-failure.js';
+import type { FailureLog } from '../execution-failure.js';
 import type { RunQueue } from '../queue/run-queue.js';
 import type { Run } from './run.js';
 
@@ -13,7 +13,7 @@ export class LeaseRenewal {
     private readonly queue: RunQueue,
     /** The active runs by id. */
     private readonly runs: ReadonlyMap<string, Run>,
-    private readonly onError: (failure: ExecutionFailure) => void,
+    private readonly failures: FailureLog,
   ) {}
 
   start(): void {
@@ -54,7 +54,7 @@ export class LeaseRenewal {
       for (const run of runs) {
         if (run.leaseRemains()) continue;
         run.markLost();
-        this.onError({ message: 'run lost', error, taskId: run.taskId, runId: run.runId });
+        this.failures.report({ message: 'run lost', error, taskId: run.taskId, runId: run.runId });
       }
     }
   }

@@ -1,8 +1,9 @@
 import { DomainError, type Message, type RetryPolicy, type RunOutput, TaskFold } from '@app/domain';
-import { type Database, isUnavailable, type ServerSecret } from '@app/storage';
-import type { TaskReader, TaskWriter } from '@app/tasks';
+import { Database, isUnavailable, ServerSecret } from '@app/storage';
+import { TaskReader, TaskWriter } from '@app/tasks';
+import { Injectable } from '@nestjs/common';
 import { type Agent, CancelRequested } from '../agents/agent.contract.js';
-import type { ExecutionFailure } from '../execution-failure.js';
+import { FailureLog } from '../execution-failure.js';
 import { activeFence } from '../queue/active-fence.js';
 import type { AppliedTask } from '../queue/apply-to-locked.js';
 import { RELEASED, retryAfterAttempt } from '../queue/retry-policy.js';
@@ -13,12 +14,16 @@ import { splitConversation } from './conversation.js';
 import { MessageInbox } from './message-inbox.js';
 import { RunWriter } from './run-writer.js';
 
-export interface RunServices {
-  readonly database: Database;
-  readonly writer: TaskWriter;
-  readonly reader: TaskReader;
-  readonly secret: ServerSecret;
-  readonly onError: (failure: ExecutionFailure) => void;
+/** What every run of this process needs. */
+@Injectable()
+export class RunServices {
+  constructor(
+    readonly database: Database,
+    readonly writer: TaskWriter,
+    readonly reader: TaskReader,
+    readonly secret: ServerSecret,
+    readonly failures: FailureLog,
+  ) {}
 }
 
 /** How long an agent may continue after its run was lost or released. Then the run ends without it. */
@@ -225,7 +230,7 @@ export class Run {
 
   private report(message: string, error: unknown): void {
     const { taskId, runId } = this;
-    this.services.onError({ message, error, taskId, runId });
+    this.services.failures.report({ message, error, taskId, runId });
   }
 }
 

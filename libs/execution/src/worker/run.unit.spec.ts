@@ -23,7 +23,7 @@ describe('Run', () => {
     const services = {
       writer,
       secret: new ServerSecret('a secret'),
-      onError: () => undefined,
+      failures: { report: () => undefined },
     } as unknown as RunServices;
     const head = { state: evolveAll(null, RUNNING, TIME)!, hash: Buffer.alloc(32), key: null };
     const events = RUNNING.map((event, index) => ({ ...event, version: index + 1, recordedAt: TIME }));

@@ -2,28 +2,21 @@ import { hostname } from 'node:os';
 import { randomUUID } from 'node:crypto';
 import { newId, SYSTEM_ACTOR } from '@app/domain';
 import { type RunSlot, RunSlots } from '@app/tasks';
+import { Injectable } from '@nestjs/common';
 import type { Subscription } from 'rxjs';
-import type { Agents } from '../agents/agents.js';
+import { Agents } from '../agents/agents.js';
+import { ExecutionOptions } from '../execution-options.js';
 import { type AppliedTask, applyToLocked } from '../queue/apply-to-locked.js';
-import type { RunQueue } from '../queue/run-queue.js';
+import { RunQueue } from '../queue/run-queue.js';
 import { LeaseRenewal } from './lease-renewal.js';
-import { Run, type RunServices } from './run.js';
+import { Run, RunServices } from './run.js';
 
-export interface WorkerOptions {
-  /** Maximum number of concurrent runs in this process; 0: none. */
-  readonly concurrency: number;
-  /** How long active runs may continue after a stop, before they are released; absent: 0. */
-  readonly drainMs?: number;
-  /** How often the queue is polled for tasks that no wake-up announces: retries whose time has come. */
-  readonly pollMs?: number;
-}
-
-const POLL_MS = 500;
 const CLAIM_BATCH = 32;
 /** How long released runs may take to end. */
 const RELEASE_TIMEOUT_MS = 5_000;
 
 /** Claims runs, executes them, and renews their leases. */
+@Injectable()
 export class Worker extends RunSlots {
   readonly id = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   private readonly runs = new Map<string, Run>();
@@ -45,10 +38,10 @@ export class Worker extends RunSlots {
     private readonly services: RunServices,
     private readonly queue: RunQueue,
     private readonly agents: Agents,
-    private readonly options: WorkerOptions,
+    private readonly options: ExecutionOptions,
   ) {
     super();
-    this.leaseRenewal = new LeaseRenewal(queue, this.runs, services.onError);
+    this.leaseRenewal = new LeaseRenewal(queue, this.runs, services.failures);
   }
 
   /** Number of active runs. */
@@ -60,13 +53,13 @@ export class Worker extends RunSlots {
     if (this.options.concurrency === 0) return;
     this.draining = false;
     this.subscription = this.services.writer.wakeups.queuedAgents.subscribe(() => this.pollQueue());
-    this.pollTimer = setInterval(() => this.pollQueue(), this.options.pollMs ?? POLL_MS);
+    this.pollTimer = setInterval(() => this.pollQueue(), this.options.pollMs);
     this.leaseRenewal.start();
     this.pollQueue();
   }
 
   /** Stops claiming runs, waits up to `graceMs` for active runs to end, and releases the others. */
-  async stop(graceMs = this.options.drainMs ?? 0): Promise<void> {
+  async stop(graceMs = this.options.drainMs): Promise<void> {
     this.draining = true;
     this.subscription?.unsubscribe();
     if (this.pollTimer !== null) clearInterval(this.pollTimer);
@@ -103,7 +96,7 @@ export class Worker extends RunSlots {
     this.rerunRequested = true;
     if (this.draining) return;
     this.claiming ??= this.claimAll()
-      .catch((error: unknown) => this.services.onError({ message: 'claim failed', error }))
+      .catch((error: unknown) => this.services.failures.report({ message: 'claim failed', error }))
       .finally(() => {
         this.claiming = null;
         // A poll may have been requested after the end of the loop.

@@ -154,7 +154,7 @@ describe('A start', () => {
     await migrate(owner, { grantTo: testDatabase.role });
     await migrate(owner, { definition: await nextVersion() });
     await startWithoutRights();
-    const replica = await new Replica(testDatabase.url, {}).open();
+    const replica = await Replica.open(testDatabase.url);
     const { state } = await replica.sendAndWait(aMember('alice'), 'hello');
     await replica.close();
     expect(state.status).toBe('completed');

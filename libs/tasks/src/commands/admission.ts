@@ -1,9 +1,10 @@
 import { DomainError } from '@app/domain';
-import type { Database, NamedStatement } from '@app/storage';
+import { Database, type NamedStatement } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 
-export interface AdmissionLimits {
+export abstract class AdmissionLimits {
   /** Tasks of one tenant that may be queued. */
-  readonly queuedPerTenant: number;
+  abstract readonly queuedPerTenant: number;
 }
 
 /** Stops to count at the limit. */
@@ -16,6 +17,7 @@ const COUNT_QUEUED: NamedStatement = {
 const RETRY_AFTER_SECONDS = 5;
 
 /** Rejects work that would be queued behind a full queue. Work that starts immediately is not checked. */
+@Injectable()
 export class Admission {
   constructor(
     private readonly database: Database,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type Actor,
+  Clock,
   decide,
   DomainError,
   evolveAll,
@@ -15,8 +16,9 @@ import {
   type TaskState,
   type TraceContext,
 } from '@app/domain';
-import type { Append, AppendResult, EventLog, Receipt } from '@app/event-log';
-import type { Executor, TaskHead, TaskWakeups, WebhookTarget } from '@app/storage';
+import { type Append, type AppendResult, EventLog, type Receipt } from '@app/event-log';
+import { type Executor, type TaskHead, TaskWakeups, type WebhookTarget } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 import { projectRows } from '../projections/task.projector.js';
 import { projectWebhookRows } from '../projections/webhook.projector.js';
 
@@ -46,16 +48,23 @@ export type Applied =
 /** The events of an append and the new head of the stream. */
 export type Appended = Extract<AppendResult, { outcome: 'appended' }>;
 
+/** The duration of leases, which a module provides from the configuration. */
+export abstract class LeaseOptions {
+  /** How long a worker holds a run without a renewal, in milliseconds. */
+  abstract readonly leaseMs: number;
+}
+
 const MAX_CONFLICTS = 20;
 const NO_PAYLOAD = Buffer.alloc(32);
 
 /** Applies commands to tasks: loads the state, decides, projects, appends. After a conflict, it loads and decides again. */
+@Injectable()
 export class TaskWriter {
   constructor(
     private readonly log: EventLog,
     readonly wakeups: TaskWakeups,
-    private readonly leaseMs: number,
-    private readonly now: () => Date = () => new Date(),
+    private readonly lease: LeaseOptions,
+    private readonly clock: Clock = new Clock(),
   ) {}
 
   /** Returns the head of a task's stream, and the receipt of a message if the task has received it. Null: no such task. */
@@ -168,12 +177,12 @@ export class TaskWriter {
     const recorded = events.map((event, index) => ({ ...event, version: first + index, recordedAt }));
     const rows = projectRows(recorded, state);
     const webhookRows = projectWebhookRows(before, recorded, state, webhook);
-    return { ...envelope, head, events, state, rows, webhookRows, recordedAt, leaseMs: this.leaseMs };
+    return { ...envelope, head, events, state, rows, webhookRows, recordedAt, leaseMs: this.lease.leaseMs };
   }
 
   /** Returns the server time, or the time of the last event if that is later: times in a stream never decrease. */
   private timeAfter(state: TaskState | null): string {
-    const now = this.now().toISOString();
+    const now = this.clock.now().toISOString();
     return state !== null && state.recordedAt > now ? state.recordedAt : now;
   }
 }

@@ -31,7 +31,7 @@ beforeEach(async () => {
   database = new Database(testDatabase.url);
   const secret = new ServerSecret('the secret of a test');
   await database.initializeServerState(secret);
-  writer = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), LEASE_MS);
+  writer = new TaskWriter(new EventLog(database, secret), new TaskWakeups(database), { leaseMs: LEASE_MS });
   projections = Projections.create({ database, secret }, LEASE_MS);
 });
 

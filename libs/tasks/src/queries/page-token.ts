@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { BOUNDS, invalidField } from '@app/domain';
-import type { ServerSecret } from '@app/storage';
+import { ServerSecret } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 
 /** The sort key of the last item of a page. The next page starts after it. */
 export type PagePosition = readonly string[];
@@ -9,6 +10,7 @@ export type PagePosition = readonly string[];
  * Encrypts and decrypts opaque page tokens, with AES-256-GCM under a key of the server's secret. A token is bound to the
  * caller and the filters: it is valid only unaltered, for the same caller and the same filters.
  */
+@Injectable()
 export class PageTokens {
   constructor(private readonly secret: ServerSecret) {}
 

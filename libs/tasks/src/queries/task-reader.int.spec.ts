@@ -38,7 +38,7 @@ beforeAll(async () => {
   decoder = new EventDecoder(secret);
   log = new EventLog(database, secret, decoder);
   reader = new TaskReader(database, decoder, log);
-  writer = new TaskWriter(log, new TaskWakeups(database), 30_000);
+  writer = new TaskWriter(log, new TaskWakeups(database), { leaseMs: 30_000 });
 });
 
 afterAll(async () => {

@@ -14,7 +14,8 @@ import {
   appendChunk,
 } from '@app/domain';
 import { EventLog } from '@app/event-log';
-import { type Database, EventDecoder, type ServerSecret, type StoredEvent, type TaskKey } from '@app/storage';
+import { Database, EventDecoder, type ServerSecret, type StoredEvent, type TaskKey } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 import { LOAD_CONTENT, LOAD_SIZES, LOAD_TASKS } from './task-view.statements.js';
 
 /** How much of a task to read. `historyLength` absent: all messages within the bounds. */
@@ -63,6 +64,7 @@ const BATCH_BYTES = BOUNDS.pageBytes;
 const ENCRYPTION_BYTES = 64;
 
 /** Reads tasks from the read models, and from the event log the content that a bounded view shows. */
+@Injectable()
 export class TaskReader {
   constructor(
     private readonly database: Database,
