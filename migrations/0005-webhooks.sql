@@ -30,8 +30,7 @@ comment on column push_config.next_attempt_at is
 comment on column push_config.lease is 'The sender that has leased the webhook. Null if no sender has.';
 
 -- A claim steps from tenant to tenant along this index.
-create index push_config_due on push_config (tenant_id, next_attempt_at) include (origin_key, url_key)
-  where next_attempt_at is not null;
+create index push_config_due on push_config (tenant_id, next_attempt_at) where next_attempt_at is not null;
 
 create table push_delivery (
   tenant_id text collate "C" not null,

@@ -196,7 +196,7 @@ CREATE TABLE push_config (
   lease uuid,
   CONSTRAINT push_config_pkey PRIMARY KEY (tenant_id, task_id, config_id)
 );
-CREATE INDEX push_config_due ON push_config USING btree (tenant_id, next_attempt_at) INCLUDE (origin_key, url_key) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX push_config_due ON push_config USING btree (tenant_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 COMMENT ON TABLE push_config IS 'The webhooks of each task.';
 COMMENT ON COLUMN push_config.tenant_id IS 'The tenant that owns the task.';
 COMMENT ON COLUMN push_config.task_id IS 'The task.';

@@ -18,7 +18,6 @@ import { TaskHistoryController } from './api/task-history.controller.js';
 import { TasksController } from './api/tasks.controller.js';
 import { WorkersController } from './api/workers.controller.js';
 import { CredentialRecheck } from './edge/streams/credential-recheck.js';
-import { codecFor } from './edge/http/codecs.js';
 import { SseStreams } from './edge/streams/sse-streams.js';
 import { Metrics } from './monitoring/metrics.js';
 import { MetricsController } from './monitoring/metrics.controller.js';
@@ -82,7 +81,7 @@ export class ServerModule {
           execution,
         }),
         StreamingModule,
-        WebhooksModule.with({ codecFor, timeoutMs: config.pushTimeoutMs }),
+        WebhooksModule.with({ timeoutMs: config.pushTimeoutMs }),
         execution,
       ],
       providers: [{ provide: CardOptions, useValue: cards }],

@@ -1,7 +1,10 @@
 export { ListWebhookDeliveries } from './outbox/list-webhook-deliveries.query.js';
-export { WebhookClient } from './requests/webhook-client.js';
 export { type WebhookDelivery, type WebhookDeliveryState, WebhookOutbox } from './outbox/webhook-outbox.js';
+export { WebhookClient } from './requests/webhook-client.js';
 export { WebhookPayloads } from './requests/webhook-payloads.js';
-export { WebhookSender, type WebhookSenderOptions } from './sender/webhook-sender.js';
 export { WebhookSigner } from './requests/webhook-signer.js';
+export { WebhookTraces } from './requests/webhook-traces.js';
+export { WebhookMonitor, type WebhookLogLine } from './sender/webhook-monitor.js';
+export { WebhookRetirement } from './sender/webhook-retirement.js';
+export { WebhookSender, type WebhookSenderOptions } from './sender/webhook-sender.js';
 export { WebhooksModule } from './webhooks.module.js';

@@ -1,6 +1,5 @@
 import { Database, EventDecoder, ServerSecret, TaskWakeups, WebhookCipher } from '@app/storage';
-import { PushPolicy, TaskReader } from '@app/tasks';
-import type { A2aCodec, ProtocolVersion } from '@app/wire';
+import { PushPolicy, TaskReader, TaskWriter } from '@app/tasks';
 import {
   type BeforeApplicationShutdown,
   type DynamicModule,
@@ -10,26 +9,28 @@ import {
 } from '@nestjs/common';
 import { ListWebhookDeliveriesHandler } from './outbox/list-webhook-deliveries.query.js';
 import { WebhookOutbox } from './outbox/webhook-outbox.js';
-import { WEBHOOK_SENDER_DEFAULTS, WebhookSender } from './sender/webhook-sender.js';
-import { WebhookSigner } from './requests/webhook-signer.js';
-import { WebhookPayloads } from './requests/webhook-payloads.js';
 import { WebhookClient } from './requests/webhook-client.js';
+import { WebhookPayloads } from './requests/webhook-payloads.js';
+import { WebhookSigner } from './requests/webhook-signer.js';
+import { WebhookTraces } from './requests/webhook-traces.js';
+import { WebhookMonitor } from './sender/webhook-monitor.js';
+import { WebhookRetirement } from './sender/webhook-retirement.js';
+import { WEBHOOK_SENDER_DEFAULTS, WebhookSender } from './sender/webhook-sender.js';
 
 export interface WebhooksOptions {
-  readonly codecFor: (protocolVersion: ProtocolVersion) => A2aCodec;
   /** Limit for the response of a webhook, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** The lease covers one attempt that times out, the start of the next one, and the statements between them. */
-const LEASE_TIMEOUTS = 3;
+/** The lease covers an attempt that times out, as much time again before its request, and the statements between them. */
+const LEASE_ATTEMPTS = 3;
 
 /** Sends webhooks from this process. */
 @Module({})
 export class WebhooksModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(private readonly sender: WebhookSender) {}
 
-  static with({ codecFor, timeoutMs }: WebhooksOptions): DynamicModule {
+  static with({ timeoutMs }: WebhooksOptions): DynamicModule {
     const logger = new Logger('webhooks');
     const onError = (error: unknown, claim?: { readonly taskId: string }) =>
       logger.error({ message: 'webhook sender failed', taskId: claim?.taskId, error });
@@ -47,32 +48,42 @@ export class WebhooksModule implements OnApplicationBootstrap, BeforeApplication
           inject: [ServerSecret],
           useFactory: (secret: ServerSecret) => new WebhookSigner(secret),
         },
+        { provide: WebhookMonitor, useValue: new WebhookMonitor((line) => logger.warn(line)) },
         {
           provide: WebhookSender,
-          inject: [WebhookOutbox, WebhookSigner, TaskReader, TaskWakeups, PushPolicy],
+          inject: [
+            Database,
+            WebhookOutbox,
+            WebhookSigner,
+            WebhookMonitor,
+            TaskReader,
+            TaskWriter,
+            TaskWakeups,
+            PushPolicy,
+          ],
           useFactory: (
+            database: Database,
             outbox: WebhookOutbox,
             signer: WebhookSigner,
+            monitor: WebhookMonitor,
             reader: TaskReader,
+            writer: TaskWriter,
             wakeups: TaskWakeups,
             policy: PushPolicy,
-          ) =>
-            new WebhookSender(
-              {
-                outbox,
-                signer,
-                payloads: new WebhookPayloads(reader),
-                client: new WebhookClient(policy, timeoutMs),
-                codecFor,
-                wakeups,
-                onError,
-              },
-              { ...WEBHOOK_SENDER_DEFAULTS, leaseMs: LEASE_TIMEOUTS * timeoutMs },
-            ),
+          ) => {
+            const client = new WebhookClient(policy, timeoutMs);
+            const payloads = new WebhookPayloads(reader);
+            const traces = new WebhookTraces(database);
+            const retirement = new WebhookRetirement(database, writer);
+            return new WebhookSender(
+              { outbox, payloads, traces, client, signer, retirement, monitor, wakeups, onError },
+              { ...WEBHOOK_SENDER_DEFAULTS, leaseMs: LEASE_ATTEMPTS * client.maxAttemptMs },
+            );
+          },
         },
         ListWebhookDeliveriesHandler,
       ],
-      exports: [WebhookOutbox, WebhookSigner],
+      exports: [WebhookOutbox, WebhookSigner, WebhookMonitor],
     };
   }
 

@@ -41,6 +41,9 @@ describe('GET /metrics', () => {
     expect(text).toMatch(/^acta_content_skipped_total\{reason="corrupt"\} 0$/m);
     expect(text).toMatch(/^acta_http_request_duration_seconds_count\{surface="a2a-json-rpc",status="2xx"\} 1$/m);
     expect(text).toMatch(/^acta_database_connections\{state="idle"\} \d+$/m);
+    expect(text).toMatch(/^acta_webhook_attempts_total\{outcome="delivered"\} 0$/m);
+    expect(text).toMatch(/^acta_webhook_dead_total\{reason="rejected"\} 0$/m);
+    expect(text).toMatch(/^acta_webhook_deliveries\{state="dead"\} 0$/m);
     expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
   });
 

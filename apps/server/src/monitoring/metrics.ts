@@ -1,4 +1,5 @@
 import { Database, EventDecoder } from '@app/storage';
+import { WebhookMonitor } from '@app/webhooks';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -16,7 +17,7 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  constructor(database: Database, decoder: EventDecoder) {
+  constructor(database: Database, decoder: EventDecoder, webhooks: WebhookMonitor) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     registerCounter({
@@ -32,6 +33,34 @@ export class Metrics {
       label: 'kind',
       registers,
       counts: () => ({ ...database.statementCounts }),
+    });
+    registerCounter({
+      name: 'acta_webhook_attempts_total',
+      help: 'Attempts at webhook deliveries of this process: delivered, to be retried, or dead',
+      label: 'outcome',
+      registers,
+      counts: () => webhooks.outcomes,
+    });
+    registerCounter({
+      name: 'acta_webhook_dead_total',
+      help: 'Webhook deliveries that are not attempted again',
+      label: 'reason',
+      registers,
+      counts: () => webhooks.deadByReason,
+    });
+    const deliveries = new Gauge({
+      name: 'acta_webhook_deliveries',
+      help: 'Webhook deliveries of all tenants that are pending or dead',
+      labelNames: ['state'],
+      registers,
+      async collect() {
+        const { rows } = await database.pool.query<{ pending: number; dead: number }>(
+          `select (select count(*)::integer from push_delivery where state = 'pending') as pending,
+            (select count(*)::integer from push_delivery where state = 'dead') as dead`,
+        );
+        deliveries.set({ state: 'pending' }, rows[0]!.pending);
+        deliveries.set({ state: 'dead' }, rows[0]!.dead);
+      },
     });
     const connections = new Gauge({
       name: 'acta_database_connections',

@@ -1,29 +1,47 @@
 import type { NamedStatement } from '@app/storage';
 
 /**
- * Leases webhooks with a due delivery, at most one for each origin, because the caller knows only that each origin has a free
- * slot. Only the list of due webhooks is limited before they are grouped by origin. So many webhooks of one origin hide the
- * others for one claim at most.
+ * Leases due webhooks, at most one of each tenant. Tenants take turns: those after $7, which had the last one, come first.
+ * Ordered by due time alone, a tenant with many webhooks would get every slot. The statement steps from tenant to tenant along
+ * push_config_due, and reads at most 10,000 due webhooks of each: if that many wait for saturated targets, those behind them wait, too.
  *
- * $1 saturated origins, $2 saturated URLs, $3 limit, $4 lease, $5 duration of the lease in milliseconds.
+ * $1 keys of saturated origins and URLs, $2 keys of proven origins, $3 tenants that get no slot, $4 tenants that get no slot for
+ * an unproven origin, $5 limit, $6 limit for unproven origins, $7 tenant, $8 lease, $9 duration of the lease in milliseconds.
  */
 export const CLAIM_WEBHOOKS: NamedStatement = {
   name: 'claim_webhooks',
-  text: `with due as (
-      select tenant_id, task_id, config_id, origin_key, next_attempt_at from push_config
-      where next_attempt_at <= clock_timestamp() and not (origin_key = any($1)) and not (url_key = any($2))
-      order by next_attempt_at limit 64
-    ), one_each as (
-      select distinct on (origin_key) tenant_id, task_id, config_id from due order by origin_key, next_attempt_at
+  text: `with recursive tenants as (
+      (select tenant_id from push_config where next_attempt_at is not null order by tenant_id, next_attempt_at limit 1)
+      union all
+      select n.tenant_id from tenants t cross join lateral (
+        select c.tenant_id from push_config c where c.next_attempt_at is not null and c.tenant_id > t.tenant_id
+        order by c.tenant_id, c.next_attempt_at limit 1
+      ) n
+    ), candidates as materialized (
+      select o.*, t.tenant_id <= $7 as had_turn,
+        row_number() over (partition by o.is_proven order by t.tenant_id <= $7, t.tenant_id) as nth
+      from tenants t cross join lateral (
+        select d.* from (
+          select c.tenant_id, c.task_id, c.config_id, c.url_key, c.origin_key, c.next_attempt_at,
+            c.origin_key in (select unnest($2::bytea[])) as is_proven
+          from push_config c
+          where c.tenant_id = t.tenant_id and c.next_attempt_at <= statement_timestamp()
+          order by c.next_attempt_at limit 10000
+        ) d
+        where d.origin_key not in (select unnest($1::bytea[])) and d.url_key not in (select unnest($1::bytea[]))
+          and (d.is_proven or t.tenant_id <> all($4::text[]))
+        order by d.next_attempt_at limit 1
+      ) o
+      where t.tenant_id <> all($3::text[])
     ), picked as materialized (
       select c.tenant_id, c.task_id, c.config_id
-      from push_config c
-      join one_each o on o.tenant_id = c.tenant_id and o.task_id = c.task_id and o.config_id = c.config_id
-      where c.next_attempt_at <= clock_timestamp()
-      order by c.next_attempt_at limit $3
+      from candidates o
+      join push_config c on c.tenant_id = o.tenant_id and c.task_id = o.task_id and c.config_id = o.config_id
+      where (o.is_proven or o.nth <= $6) and c.next_attempt_at <= clock_timestamp()
+      order by o.had_turn, o.tenant_id limit $5
       for update of c skip locked
     )
-    update push_config c set lease = $4, next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond'
+    update push_config c set lease = $8, next_attempt_at = clock_timestamp() + $9 * interval '1 millisecond'
     from picked p
     left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id
     left join lateral (
@@ -41,6 +59,37 @@ export const SETTLE_DELIVERY: NamedStatement = {
   name: 'settle_delivery',
   text: `select version, attempts from settle_push(p_tenant => $1, p_task => $2, p_config => $3, p_lease => $4, p_version => $5,
       p_state => $6, p_error => $7, p_wait_ms => $8, p_keep => $9, p_lease_ms => $10)`,
+};
+
+/** Locks a task in the order of every append: the row of the queue, which may be missing, then the row of the task. */
+export const LOCK_QUEUE_ROW: NamedStatement = {
+  name: 'lock_queue_row_of_webhook',
+  text: 'select from run_queue where tenant_id = $1 and task_id = $2 for update',
+};
+export const LOCK_TASK_ROW: NamedStatement = {
+  name: 'lock_task_row_of_webhook',
+  text: 'select from task where tenant_id = $1 and task_id = $2 for update',
+};
+
+/**
+ * Marks the outstanding deliveries of a webhook as dead, if the sender still has its lease, and returns them in order.
+ * $1 tenant, $2 task, $3 webhook, $4 lease, $5 version of the delivery that was attempted, $6 its error, $7 the error of the others.
+ */
+export const END_DELIVERIES: NamedStatement = {
+  name: 'end_deliveries',
+  text: `with locked as materialized (
+      select c.tenant_id, c.task_id, c.config_id from push_config c
+      where c.tenant_id = $1 and c.task_id = $2 and c.config_id = $3 and c.lease = $4 for update
+    ), ended as (
+      update push_delivery d set state = 'dead',
+        attempts = d.attempts + case when d.version = $5 then 1 else 0 end,
+        last_attempt_at = case when d.version = $5 then clock_timestamp() else d.last_attempt_at end,
+        last_error = case when d.version = $5 then $6 else $7 end
+      from locked l
+      where d.tenant_id = l.tenant_id and d.task_id = l.task_id and d.config_id = l.config_id and d.state = 'pending'
+      returning d.version, d.attempts
+    )
+    select version, attempts from ended order by version`,
 };
 
 /**

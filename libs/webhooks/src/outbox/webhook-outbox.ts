@@ -40,25 +40,45 @@ export interface DueDelivery {
   readonly attempts: number;
 }
 
+/** Which webhooks a claim may contain. Keys are in hex. */
+export interface ClaimLimits {
+  readonly slots: number;
+  /** How many of the slots may be used for origins that are not proven. */
+  readonly unprovenSlots: number;
+  /** Origins whose last delivery has succeeded. */
+  readonly provenOrigins: readonly string[];
+  /** Origins and URLs that get no further slot. */
+  readonly saturatedKeys: readonly string[];
+  /** Tenants that get no further slot. */
+  readonly saturatedTenants: readonly string[];
+  /** Tenants that get no further slot for an unproven origin. */
+  readonly unprovenTenants: readonly string[];
+  /** The tenant that had the last turn. */
+  readonly lastTenant: string;
+}
+
 /** A webhook that is leased to one sender. */
 export interface WebhookClaim {
   readonly tenantId: string;
   readonly taskId: string;
   readonly configId: string;
   readonly protocolVersion: string;
-  /** Null if the task was erased. */
-  readonly target: WebhookTarget | null;
-  /** Keyed hashes, in hex: a sender limits deliveries to one origin and to one URL without knowing them. */
+  /** `erased`: the task was erased. `unreadable`: the stored bytes cannot be decrypted with this server's secret. */
+  readonly target: WebhookTarget | 'erased' | 'unreadable';
+  /** Keyed hashes of the tenant with the origin and with the URL, in hex. A sender limits the deliveries to each. */
   readonly originKey: string;
   readonly urlKey: string;
   readonly lease: string;
   readonly next: DueDelivery | null;
 }
 
+/** Why a delivery is dead. `retired`: its webhook was removed, because the target no longer exists. */
+export type DeadReason = 'attempts-exhausted' | 'rejected' | 'retired' | 'erased' | 'unreadable';
+
 /** The result of an attempt. A `pending` delivery is attempted again after `waitMs`. */
 export type DeliveryOutcome =
   | { readonly state: 'delivered' }
-  | { readonly state: 'dead'; readonly error: string }
+  | { readonly state: 'dead'; readonly error: string; readonly reason: DeadReason; readonly status?: number }
   | { readonly state: 'pending'; readonly error: string; readonly waitMs: number };
 
 type DeliveryRow = Selectable<Schema['push_delivery']>;
@@ -83,30 +103,29 @@ export class WebhookOutbox {
     return new WebhookOutbox(database, new EventDecoder(secret), new WebhookCipher(secret));
   }
 
-  /** Leases due webhooks, except those of saturated origins and URLs: at most `limit`, and one for each origin. */
-  async claim(
-    saturated: { readonly origins: readonly string[]; readonly urls: readonly string[] },
-    limit: number,
-    leaseMs: number,
-  ): Promise<WebhookClaim[]> {
+  /** Leases due webhooks within the limits, at most one of each tenant. */
+  async claim(limits: ClaimLimits, leaseMs: number): Promise<WebhookClaim[]> {
     const lease = randomUUID();
     const bytes = (keys: readonly string[]) => keys.map((key) => Buffer.from(key, 'hex'));
     const rows = await this.database.run<ClaimRow>(CLAIM_WEBHOOKS, [
-      bytes(saturated.origins),
-      bytes(saturated.urls),
-      limit,
+      bytes(limits.saturatedKeys),
+      bytes(limits.provenOrigins),
+      limits.saturatedTenants,
+      limits.unprovenTenants,
+      limits.slots,
+      limits.unprovenSlots,
+      limits.lastTenant,
       lease,
       leaseMs,
     ]);
     return rows.map((row) => {
       const { tenant_id: tenantId, task_id: taskId, config_id: configId, version, attempts } = row;
-      const key = this.decoder.unwrapKey(tenantId, taskId, row.wrapped_key);
       return {
         tenantId,
         taskId,
         configId,
         protocolVersion: row.protocol_version,
-        target: key === null ? null : this.cipher.decrypt(row.sealed_target, key, { tenantId, taskId, configId }),
+        target: this.targetOf(row),
         originKey: row.origin_key.toString('hex'),
         urlKey: row.url_key.toString('hex'),
         lease,
@@ -164,6 +183,15 @@ export class WebhookOutbox {
     const { tenantId = null, taskId = null, configId = null } = filter;
     if (taskId !== null && !isUuid(taskId)) return [];
     return (await this.database.run<DeliveryRow>(RETRY_DEAD_DELIVERIES, [tenantId, taskId, configId])).map(deliveryOf);
+  }
+
+  /** Does not throw: one row that cannot be decrypted must not prevent the other claims of its statement. */
+  private targetOf(row: ClaimRow): WebhookClaim['target'] {
+    const { tenant_id: tenantId, task_id: taskId, config_id: configId } = row;
+    if (row.wrapped_key === null) return 'erased';
+    const key = this.decoder.unwrapKey(tenantId, taskId, row.wrapped_key);
+    const target = key && this.cipher.decrypt(row.sealed_target, key, { tenantId, taskId, configId });
+    return target ?? 'unreadable';
   }
 
   private async settleAndClaim(

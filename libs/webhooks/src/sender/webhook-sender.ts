@@ -1,37 +1,35 @@
-import { backoffMs, type BackoffPolicy, derivedId } from '@app/domain';
-import type { TaskWakeups, WebhookTarget } from '@app/storage';
-import type { A2aCodec, ProtocolVersion } from '@app/wire';
+import type { TaskWakeups } from '@app/storage';
 import type { Subscription } from 'rxjs';
-import { AdaptiveConcurrency } from './adaptive-concurrency.js';
-import { type WebhookClient, WebhookFailure } from '../requests/webhook-client.js';
-import type { DeliveryOutcome, DueDelivery, WebhookClaim, WebhookOutbox } from '../outbox/webhook-outbox.js';
-import type { WebhookPayloads } from '../requests/webhook-payloads.js';
-import type { WebhookSigner } from '../requests/webhook-signer.js';
+import type { DueDelivery, WebhookClaim, WebhookOutbox } from '../outbox/webhook-outbox.js';
+import {
+  type AttemptParts,
+  type AttemptPolicy,
+  type AttemptResult,
+  DeliveryAttempts,
+  deliveryIdOf,
+} from './delivery-attempts.js';
+import { SenderSlots, type Slot } from './sender-slots.js';
+import type { WebhookMonitor } from './webhook-monitor.js';
+import type { WebhookRetirement } from './webhook-retirement.js';
 
-/** The backoff is the wait between two attempts at one delivery. */
-export interface WebhookSenderOptions extends BackoffPolicy {
+export interface WebhookSenderOptions extends AttemptPolicy {
   /** Webhooks that this process sends to concurrently. */
   readonly slots: number;
-  /** Attempts at one delivery, after which it is dead. */
-  readonly maxAttempts: number;
   /** A webhook whose sender has stopped can be claimed again after this time. Longer than an attempt. */
   readonly leaseMs: number;
   readonly pollMs: number;
 }
 
-export interface WebhookSenderParts {
+export interface WebhookSenderParts extends AttemptParts {
   readonly outbox: WebhookOutbox;
-  readonly payloads: WebhookPayloads;
-  readonly client: WebhookClient;
-  readonly signer: WebhookSigner;
-  readonly codecFor: (protocolVersion: ProtocolVersion) => A2aCodec;
+  readonly retirement: WebhookRetirement;
+  readonly monitor: WebhookMonitor;
   readonly wakeups: Pick<TaskWakeups, 'webhookDeliveries'>;
-  readonly onError: (error: unknown, claim?: { readonly taskId: string }) => void;
 }
 
 /** 15 attempts with these waits take almost two hours. */
 export const WEBHOOK_SENDER_DEFAULTS: Omit<WebhookSenderOptions, 'leaseMs'> = {
-  slots: 16,
+  slots: 32,
   maxAttempts: 15,
   backoffMs: 1_000,
   maxBackoffMs: 900_000,
@@ -40,6 +38,8 @@ export const WEBHOOK_SENDER_DEFAULTS: Omit<WebhookSenderOptions, 'leaseMs'> = {
 
 /** Time between a wake-up and the claim: several appends often follow each other. */
 const COALESCE_MS = 5;
+/** Time between two claims, in durations of a claim: claims use at most a fifth of one connection, however many are due. */
+const CLAIM_PAUSES = 4;
 /** Deliveries to one webhook before its lease is released, so that other webhooks get the slot. */
 const MAX_CONSECUTIVE = 50;
 
@@ -48,23 +48,24 @@ const MAX_CONSECUTIVE = 50;
  * leases the webhook sends one after the other. A dead delivery does not block the next ones.
  */
 export class WebhookSender {
-  private readonly origins: AdaptiveConcurrency;
-  private readonly urls: AdaptiveConcurrency;
+  private readonly attempts: DeliveryAttempts;
+  private readonly slots: SenderSlots;
   private readonly active = new Set<Promise<void>>();
   private readonly stopping = new AbortController();
   private subscription: Subscription | null = null;
   private poll: NodeJS.Timeout | null = null;
   private scheduled: NodeJS.Timeout | null = null;
   private claiming: Promise<void> | null = null;
+  /** Duration of the last claim, in milliseconds. */
+  private claimMs = 0;
 
   constructor(
     private readonly parts: WebhookSenderParts,
     private readonly options: WebhookSenderOptions,
-    private readonly random: () => number = Math.random,
+    random: () => number = Math.random,
   ) {
-    const max = Math.max(1, options.slots / 2);
-    this.origins = new AdaptiveConcurrency(Math.min(2, max), max);
-    this.urls = new AdaptiveConcurrency(1, max);
+    this.attempts = new DeliveryAttempts(parts, options, random);
+    this.slots = new SenderSlots(options.slots);
   }
 
   start(): void {
@@ -84,6 +85,7 @@ export class WebhookSender {
 
   private schedule(): void {
     if (this.stopping.signal.aborted) return;
+    const waitMs = Math.min(Math.max(COALESCE_MS, CLAIM_PAUSES * this.claimMs), this.options.pollMs);
     this.scheduled ??= setTimeout(() => {
       this.scheduled = null;
       if (this.claiming !== null) {
@@ -95,30 +97,28 @@ export class WebhookSender {
         .finally(() => {
           this.claiming = null;
         });
-    }, COALESCE_MS);
+    }, waitMs);
   }
 
-  /** Claims webhooks until no slot is free or nothing is due. */
+  /** Claims webhooks until no slot is free or nothing is due that may get one. */
   private async claimDue(): Promise<void> {
-    const { slots, leaseMs } = this.options;
-    while (this.active.size < slots && !this.stopping.signal.aborted) {
-      const saturated = { origins: this.origins.saturated(), urls: this.urls.saturated() };
-      const leasedAt = performance.now();
-      const claims = await this.parts.outbox.claim(saturated, slots - this.active.size, leaseMs);
+    while (this.slots.free > 0 && !this.stopping.signal.aborted) {
+      const startedAt = performance.now();
+      const claims = await this.parts.outbox.claim(this.slots.limits(), this.options.leaseMs);
+      this.claimMs = performance.now() - startedAt;
       if (claims.length === 0) return;
-      for (const claim of claims) this.occupySlot(claim, leasedAt);
+      this.slots.endTurn(claims);
+      for (const claim of claims) this.occupySlot(claim, startedAt + this.options.leaseMs);
     }
   }
 
-  private occupySlot(claim: WebhookClaim, leasedAt: number): void {
-    this.origins.acquire(claim.originKey);
-    this.urls.acquire(claim.urlKey);
-    const work = this.deliverInOrder(claim, leasedAt)
+  private occupySlot(claim: WebhookClaim, leaseEnd: number): void {
+    const slot = this.slots.occupy(claim);
+    const work = this.deliverInOrder(claim, slot, leaseEnd)
       // The lease expires, and then any sender can claim the webhook.
       .catch((error: unknown) => this.parts.onError(error, claim))
       .finally(() => {
-        this.origins.release(claim.originKey);
-        this.urls.release(claim.urlKey);
+        slot.release();
         this.active.delete(work);
         this.schedule();
       });
@@ -126,71 +126,62 @@ export class WebhookSender {
   }
 
   /** Sends one delivery after the other. Each outcome renews the lease. */
-  private async deliverInOrder(claim: WebhookClaim, leasedAt: number): Promise<void> {
-    const { outbox, client } = this.parts;
+  private async deliverInOrder(claim: WebhookClaim, slot: Slot, leaseEnd: number): Promise<void> {
+    const { outbox } = this.parts;
     const { leaseMs } = this.options;
+    const { signal } = this.stopping;
+    let end = leaseEnd;
     let due: DueDelivery | null = claim.next ?? (await outbox.next(claim, leaseMs));
-    let renewedAt = leasedAt;
     for (let count = 0; due !== null; count += 1) {
       if (count === MAX_CONSECUTIVE) return outbox.release(claim);
-      const outcome = await this.attempt(claim, due, renewedAt + leaseMs - client.timeoutMs);
-      if (outcome === null) return outbox.release(claim);
-      renewedAt = performance.now();
-      due = await outbox.settle(claim, due.version, outcome, leaseMs);
+      const result = await this.attempts.attempt(claim, due, slot, { leaseEnd: end, signal });
+      if (result === null) return outbox.release(claim);
+      if (result.state === 'retired') return this.retire(claim, due, result);
+      end = performance.now() + leaseMs;
+      const next: DueDelivery | null = await outbox.settle(claim, due.version, result, leaseMs);
+      this.observe(claim, due, result);
+      due = next;
     }
   }
 
-  /**
-   * Returns null if the sender stopped, or if the attempt could not start by `latestStart`: it could then end after the lease,
-   * when a different sender has the webhook.
-   */
-  private async attempt(claim: WebhookClaim, due: DueDelivery, latestStart: number): Promise<DeliveryOutcome | null> {
-    if (claim.target === null) return { state: 'dead', error: 'the task was erased' };
-    const codec = this.parts.codecFor(claim.protocolVersion as ProtocolVersion);
-    const update = await this.parts.payloads.updateOf(claim, due.version, codec.webhook.payload);
-    if (update === null) return { state: 'dead', error: 'the content was erased or cannot be read' };
-    const body = Buffer.from(JSON.stringify(codec.encodeUpdate(update)));
-    const headers = this.headersOf(claim, claim.target, due.version, body, codec.webhook.mediaType);
-    if (performance.now() >= latestStart) return null;
-    try {
-      await this.parts.client.post(claim.target.url, headers, body, this.stopping.signal);
-      this.report(claim, true);
-      return { state: 'delivered' };
-    } catch (error) {
-      if (this.stopping.signal.aborted && !(error instanceof WebhookFailure)) return null;
-      this.report(claim, false);
-      if (!(error instanceof WebhookFailure)) throw error;
-      return this.failed(due, error.message);
+  private async retire(
+    claim: WebhookClaim,
+    { version }: DueDelivery,
+    { error, status }: Extract<AttemptResult, { state: 'retired' }>,
+  ): Promise<void> {
+    const { retirement, monitor } = this.parts;
+    const { taskId } = claim;
+    const ended = await retirement.retire(claim, version, error);
+    if (ended.length === 0) return;
+    monitor.retired({ taskId, status, deadDeliveries: ended.length });
+    for (const delivery of ended) {
+      monitor.dead({
+        taskId,
+        deliveryId: deliveryIdOf(claim, delivery.version),
+        ...delivery,
+        reason: 'retired',
+        status,
+      });
     }
   }
 
-  private failed({ attempts }: DueDelivery, error: string): DeliveryOutcome {
-    const { options } = this;
-    if (attempts + 1 >= options.maxAttempts) return { state: 'dead', error };
-    return { state: 'pending', error, waitMs: backoffMs(attempts + 1, options, this.random()) };
-  }
-
-  private headersOf(
-    { tenantId, taskId, configId }: WebhookClaim,
-    { token, authentication }: WebhookTarget,
-    version: number,
-    body: Buffer,
-    mediaType: string,
-  ): Record<string, string> {
-    const { scheme, credentials } = authentication ?? {};
-    return {
-      'Content-Type': mediaType,
-      'User-Agent': 'acta',
-      // The same for every attempt at one delivery, so that the webhook can detect a duplicate.
-      'X-Acta-Delivery': derivedId('push', tenantId, taskId, configId, version),
-      'X-Acta-Signature': this.parts.signer.header(body, Math.floor(Date.now() / 1000)),
-      ...(token === undefined ? {} : { 'X-A2A-Notification-Token': token }),
-      ...(scheme === undefined || credentials === undefined ? {} : { Authorization: `${scheme} ${credentials}` }),
+  private observe(
+    claim: WebhookClaim,
+    { version, attempts }: DueDelivery,
+    result: Exclude<AttemptResult, { state: 'retired' }>,
+  ): void {
+    const { monitor } = this.parts;
+    if (result.state === 'delivered') monitor.outcomes.delivered += 1;
+    if (result.state === 'pending') monitor.outcomes.retried += 1;
+    if (result.state !== 'dead') return;
+    const { reason, status } = result;
+    const dead = {
+      taskId: claim.taskId,
+      deliveryId: deliveryIdOf(claim, version),
+      version,
+      attempts: attempts + 1,
+      reason,
     };
-  }
-
-  private report({ originKey, urlKey }: WebhookClaim, succeeded: boolean): void {
-    this.origins.report(originKey, succeeded);
-    this.urls.report(urlKey, succeeded);
+    monitor.dead(status === undefined ? dead : { ...dead, status });
   }
 }
