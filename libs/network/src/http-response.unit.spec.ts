@@ -25,6 +25,23 @@ describe('HttpResponse', () => {
       };
     });
 
+  it('is the response after informational ones', async () => {
+    target.respond = (_request, response) => {
+      response.writeContinue();
+      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+      response.writeContinue();
+      response.end('hello');
+    };
+    const response = await get();
+    expect([response.status, (await response.bytes(10)).toString()]).toEqual([200, 'hello']);
+  });
+
+  it('is missing when the target switches to a different protocol', async () => {
+    const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
+    target.respond = (_request, response) => void response.socket!.write(switching);
+    await expect(get()).rejects.toThrow(new HttpFailure('unreachable', 'the connection failed (ECONNRESET)'));
+  });
+
   it('returns the body up to a limit in bytes', async () => {
     target.respond = (_request, response) => void response.end('12345');
     expect((await (await get()).bytes(5)).toString()).toBe('12345');
@@ -70,14 +87,14 @@ describe('HttpResponse', () => {
   it('lets the body take longer than the response timeout, but not be idle for longer than the idle timeout', async () => {
     target.respond = (_request, response) => {
       response.write('a');
-      setTimeout(() => response.write('b'), 100);
+      setTimeout(() => response.write('b'), 600);
     };
-    const response = await get({ responseTimeoutMs: 50, idleTimeoutMs: 500 });
+    const response = await get({ responseTimeoutMs: 500, idleTimeoutMs: 1_500 });
     const chunks: string[] = [];
     const read = async () => {
       for await (const chunk of response.chunks()) chunks.push(chunk.toString());
     };
-    await expect(read()).rejects.toThrow(new HttpFailure('unreachable', 'the response was idle for 0.5 s'));
+    await expect(read()).rejects.toThrow(new HttpFailure('unreachable', 'the response was idle for 1.5 s'));
     expect(chunks).toEqual(['a', 'b']);
   });
 

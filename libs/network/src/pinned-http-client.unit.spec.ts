@@ -86,26 +86,6 @@ describe('PinnedHttpClient', () => {
     ]);
   });
 
-  it('ignores informational responses before the response', async () => {
-    target.respond = (_request, response) => {
-      response.writeContinue();
-      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
-      response.writeContinue();
-      response.end('hello');
-    };
-    const response = await permissive.request(target.urlOf(), requestWith());
-    expect([response.status, (await response.bytes(10)).toString()]).toEqual([200, 'hello']);
-  });
-
-  it('reports a response that switches to a different protocol as a failed connection', async () => {
-    target.respond = (_request, response) =>
-      void response.socket!.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
-    expect(await failureOf(permissive.request(target.urlOf(), requestWith()))).toEqual({
-      kind: 'unreachable',
-      message: 'the connection failed (ECONNRESET)',
-    });
-  });
-
   // F33
   describe('for an address', () => {
     it('connects to the address that was checked, with one lookup for each request', async () => {

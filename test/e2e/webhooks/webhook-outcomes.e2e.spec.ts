@@ -77,7 +77,7 @@ describe('A webhook whose target responds with status 410', () => {
       actor: { subject: 'acta', role: 'system' },
     });
     const timeline = await acta('tasks', 'events', id);
-    expect(timeline.stdout).toMatch(/PushConfigDeleted +acta \(system\) .*status-410/);
+    expect(timeline.stdout).toMatch(new RegExp(`PushConfigDeleted .*webhook ${id}, status-410`));
     expect((await acta('projections', 'rebuild', '--task', id)).code).toBe(0);
     expect(await read(`/api/tasks/${id}`)).not.toHaveProperty('pushConfigs');
     expect((await acta('audit', 'verify')).code).toBe(0);
