@@ -13,6 +13,7 @@ export interface DomainErrorDetails {
   TaskNotFound: { taskId: string };
   TaskNotCancelable: { taskId: string; status: string };
   TaskEnded: { taskId: string; status: string };
+  ArtifactNotFound: { taskId: string; artifactId: string };
   // The request
   InvalidParameters: { violations: FieldViolation[] };
   ContentTypeNotSupported: { mediaType: string };

@@ -15,6 +15,7 @@ const details: { [K in DomainErrorKind]: DomainError<K>['details'] } = {
   TaskNotFound: { taskId: 't' },
   TaskNotCancelable: { taskId: 't', status: 'completed' },
   TaskEnded: { taskId: 't', status: 'completed' },
+  ArtifactNotFound: { taskId: 't', artifactId: 'a' },
   InvalidParameters: { violations: [{ field: 'message.parts[0]', description: 'is required' }] },
   ContentTypeNotSupported: { mediaType: 'image/png' },
   UnsupportedOperation: { operation: 'stream' },
@@ -37,6 +38,7 @@ const transportDetails: TransportErrorDetails = {
   MethodNotFound: { method: 'x' },
   MethodNotAllowed: { allow: 'GET, POST' },
   UnsupportedMediaType: { mediaType: 'text/plain' },
+  DuplicateHeader: { header: 'Content-Type' },
   PayloadTooLarge: { limit: 1_500_000 },
 };
 
@@ -47,6 +49,7 @@ const expected: Record<RequestErrorKind, [number, number, number, number]> = {
   TaskNotFound: [-32001, -32001, 404, 404],
   TaskNotCancelable: [-32002, -32002, 400, 409],
   TaskEnded: [-32004, -32602, 400, 409],
+  ArtifactNotFound: [-32001, -32001, 404, 404],
   InvalidParameters: [-32602, -32602, 400, 400],
   ContentTypeNotSupported: [-32005, -32005, 400, 400],
   UnsupportedOperation: [-32004, -32004, 400, 400],
@@ -61,6 +64,7 @@ const expected: Record<RequestErrorKind, [number, number, number, number]> = {
   MethodNotFound: [-32601, -32601, 404, 404],
   MethodNotAllowed: [-32601, -32601, 405, 405],
   UnsupportedMediaType: [-32005, -32005, 415, 415],
+  DuplicateHeader: [-32600, -32600, 400, 400],
   PayloadTooLarge: [-32600, -32600, 413, 413],
   Unauthenticated: [-31401, -31401, 401, 401],
   Forbidden: [-31403, -31403, 403, 403],
@@ -121,6 +125,57 @@ describe('The error tables', () => {
     });
   });
 
+  it.each(errors.map((error) => [error.kind, error] as const))(
+    'encode %s for each SDK of v0.3: with an object as data, a class name, and google.rpc.Status',
+    (_, error) => {
+      const { status, body } = v03.httpError(error);
+      const { code, data } = v03.rpcError(error);
+      expect(data).toMatchObject({ reason: expect.any(String), domain: 'a2a-protocol.org', metadata: {} });
+      expect(body).toEqual({
+        code,
+        message: error.message,
+        data,
+        type: expect.stringMatching(/^[A-Z][A-Za-z]+Error$/),
+        error: {
+          code: status,
+          status: expect.stringMatching(/^[A-Z_]+$/),
+          message: error.message,
+          details: expect.arrayContaining([expect.objectContaining({ '@type': expect.any(String) })]),
+        },
+      });
+      expect(body['error']).toMatchObject({ code: v1.httpError(error).status });
+    },
+  );
+
+  it('encode the names of the error classes of the Python SDK of v0.3', () => {
+    const typeOf = (kind: RequestErrorKind) => v03.httpError(errors.find((error) => error.kind === kind)!).body['type'];
+    const kinds = [
+      'TaskNotFound',
+      'TaskEnded',
+      'InvalidParameters',
+      'ParseError',
+      'MethodNotFound',
+      'Internal',
+    ] as const;
+    expect(kinds.map(typeOf)).toEqual([
+      'TaskNotFoundError',
+      'InvalidParamsError',
+      'InvalidParamsError',
+      'JSONParseError',
+      'MethodNotFoundError',
+      'InternalError',
+    ]);
+    // The SDK has no class for these, and then keeps the HTTP status.
+    expect([typeOf('Unauthenticated'), typeOf('RateLimited')]).toEqual(['UnauthenticatedError', 'RateLimitedError']);
+  });
+
+  it('encode the fields of invalid parameters in the data object of v0.3', () => {
+    expect(v03.rpcError(invalidField('message.parts', 'at least one part is required')).data).toMatchObject({
+      reason: 'INVALID_PARAMS',
+      fieldViolations: [{ field: 'message.parts', description: 'at least one part is required' }],
+    });
+  });
+
   it('encode a missing task with the same body in the simple REST, whatever the reason', () => {
     expect(JSON.stringify(rest.httpError(taskNotFound('t')).body)).toBe('{"error":"task not found"}');
     const other = new DomainError('TaskNotFound', 'it belongs to someone else', { taskId: 't' });
@@ -142,6 +197,7 @@ describe('The error tables', () => {
       Unauthenticated: 401,
       MethodNotAllowed: 405,
       Forbidden: 403,
+      DuplicateHeader: 400,
       PayloadTooLarge: 413,
       UnsupportedMediaType: 415,
       RateLimited: 429,

@@ -31,7 +31,7 @@ describe('The registry of A2A versions', () => {
       ['1.0', 'JSONRPC', 'https://acta.example.com/a2a'],
       ['1.0', 'HTTP+JSON', 'https://acta.example.com/a2a/v1'],
       ['0.3', 'JSONRPC', 'https://acta.example.com/a2a'],
-      ['0.3', 'HTTP+JSON', 'https://acta.example.com/a2a'],
+      ['0.3', 'HTTP+JSON', 'https://acta.example.com/a2a/http-json'],
     ]);
   });
 

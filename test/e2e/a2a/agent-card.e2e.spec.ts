@@ -23,7 +23,7 @@ describe('The public agent card', () => {
         { url: `${server.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
         { url: `${server.url}/a2a/v1`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
         { url: `${server.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
-        { url: `${server.url}/a2a`, protocolBinding: 'HTTP+JSON', protocolVersion: '0.3' },
+        { url: `${server.url}/a2a/http-json`, protocolBinding: 'HTTP+JSON', protocolVersion: '0.3' },
       ],
       securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
       skills: [{ id: 'upper-case' }],
@@ -39,7 +39,10 @@ describe('The public agent card', () => {
       url: `${server.url}/a2a`,
       preferredTransport: 'JSONRPC',
       // Clients of 0.3 append /v1 to the URL themselves.
-      additionalInterfaces: ['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url: `${server.url}/a2a`, transport })),
+      additionalInterfaces: [
+        { url: `${server.url}/a2a`, transport: 'JSONRPC' },
+        { url: `${server.url}/a2a/http-json`, transport: 'HTTP+JSON' },
+      ],
     });
     expect(Object.keys(body)).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/supportedInterfaces|signatures/)]),
@@ -116,7 +119,7 @@ describe('The public agent card', () => {
     const root = 'https://agents.example.com/acta/a2a';
     expect(body['url']).toBe(root);
     const urls = (body['supportedInterfaces'] as { url: string }[]).map(({ url }) => url);
-    expect(urls).toEqual([root, `${root}/v1`, root, root]);
+    expect(urls).toEqual([root, `${root}/v1`, root, `${root}/http-json`]);
     await other.stop();
   }, 90_000);
 

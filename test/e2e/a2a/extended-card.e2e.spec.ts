@@ -54,6 +54,21 @@ describe('The extended agent card', () => {
     ]);
   });
 
+  it.each(['a2a/v1', 'a2a/http-json/v1'])(
+    'of A2A 0.3 at %s has security requirements and schemes for readers of the JSON Schema and of ProtoJSON',
+    async (address) => {
+      const headers = { 'A2A-Version': '0.3' };
+      const { status, text } = await http('GET', `${server.url}/${address}/card`, token, { headers });
+      expect(status).toBe(200);
+      expect(JSON.parse(text)).toMatchObject({
+        security: [{ bearer: [] }],
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', httpAuthSecurityScheme: { scheme: 'bearer' } },
+        },
+      });
+    },
+  );
+
   // [A2A-CARD-4]
   it('needs a credential, and the public card contains nothing about the caller or the limits', async () => {
     expect((await call(server.url, null, '1.0', 'GetExtendedAgentCard')).status).toBe(401);

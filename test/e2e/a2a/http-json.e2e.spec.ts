@@ -56,9 +56,9 @@ function errorOf(version: Version, response: HttpResponse) {
     expect(error.code).toBe(status);
     return { status, name: error.status, reason: error.details[0]?.['reason'] };
   }
-  const { code, message, data } = parsed<{ code: number; message: string; data: JsonObject[] }>(response);
+  const { code, message, data } = parsed<{ code: number; message: string; data: JsonObject }>(response);
   expect(message).not.toBe('');
-  return { status, name: code, reason: data[0]?.['reason'] };
+  return { status, name: code, reason: data['reason'] };
 }
 
 describe.each(VERSIONS)('The HTTP+JSON binding of A2A %s', (version) => {

@@ -181,9 +181,9 @@ describe('The card resolver of the official SDK', () => {
   it('lists the interfaces of A2A 0.3 with the resolver of A2A 0.3', async () => {
     const card = await cardResolver('0.3').resolve(server.url);
     expect(card.name).toBe('demo');
-    for (const { protocolVersion, url } of card.supportedInterfaces) {
+    for (const { protocolVersion, protocolBinding, url } of card.supportedInterfaces) {
       expect(protocolVersion).toMatch(/^0\.3/);
-      expect(url).toBe(`${server.url}/a2a`);
+      expect(url).toBe(`${server.url}/a2a${protocolBinding === 'JSONRPC' ? '' : '/http-json'}`);
     }
   });
 });

@@ -28,25 +28,27 @@ const TRANSPORTS = { 'JSON-RPC': JsonRpcTransportFactory, 'HTTP+JSON': RestTrans
 const LEGACY_TRANSPORTS = { 'JSON-RPC': LegacyJsonRpcTransport, 'HTTP+JSON': LegacyRestTransport };
 
 export const CLIENT_SETUPS: ClientSetup[] = (['JSON-RPC', 'HTTP+JSON'] as const).flatMap((binding): ClientSetup[] => {
-  const sendRequestOf = (method: string) =>
-    binding === 'JSON-RPC' ? `POST /a2a ${method}` : 'POST /a2a/v1/message:send';
-  const v03 = { binding, version: '0.3', sendRequest: sendRequestOf('message/send') } as const;
+  const sendRequestOf = (method: string, address: string) =>
+    binding === 'JSON-RPC' ? `POST /a2a ${method}` : `POST ${address}/message:send`;
+  const v03 = { binding, version: '0.3' } as const;
   return [
     {
       binding,
       version: '1.0',
       discovery: 'from the agent card',
-      sendRequest: sendRequestOf('SendMessage'),
+      sendRequest: sendRequestOf('SendMessage', '/a2a/v1'),
       connect: (url, fetchImpl) => clientFromCard(binding, url, fetchImpl),
     },
     {
       ...v03,
       discovery: 'from the agent card',
+      sendRequest: sendRequestOf('message/send', '/a2a/http-json/v1'),
       connect: (url, fetchImpl) => clientFromCard(binding, url, fetchImpl, cardResolver('0.3')),
     },
     {
       ...v03,
       discovery: 'from its endpoint',
+      sendRequest: sendRequestOf('message/send', '/a2a/v1'),
       connect: async (url, fetchImpl) => new LEGACY_TRANSPORTS[binding]({ endpoint: `${url}/a2a`, fetchImpl }),
     },
   ];

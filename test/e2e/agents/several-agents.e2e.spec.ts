@@ -28,7 +28,11 @@ describe.each(['demo', 'plain'] as const)('The path /agents/%s', (agent) => {
       expect(body.name).toBe(agent);
       const urls = body.supportedInterfaces?.map(({ url }) => url) ?? [body.url];
       expect(new Set(urls)).toEqual(
-        new Set(version === '0.3' ? [`${urlOf(agent)}/a2a`] : [`${urlOf(agent)}/a2a`, `${urlOf(agent)}/a2a/v1`]),
+        new Set(
+          version === '0.3'
+            ? [`${urlOf(agent)}/a2a`]
+            : ['', '/v1', '/http-json'].map((path) => `${urlOf(agent)}/a2a${path}`),
+        ),
       );
       const etag = card.headers.get('etag')!;
       etags.add(etag);

@@ -10,9 +10,9 @@ import { SseStreams } from '../edge/streams/sse-streams.js';
 import { callerOf, encodeStream } from './a2a-caller.js';
 import { A2aOperations } from './a2a-operations.js';
 
-/** A2A over HTTP+JSON. The codec of each version defines the paths. */
+/** A2A over HTTP+JSON. The codec of each version defines the paths below the two addresses, which are those of the cards. */
 @Surface('a2a-http-json')
-@Controller('a2a/v1')
+@Controller(['a2a/v1', 'a2a/http-json/v1'])
 export class HttpJsonController {
   constructor(
     private readonly operations: A2aOperations,

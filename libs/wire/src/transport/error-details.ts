@@ -41,6 +41,7 @@ const TRANSPORT_STATUS: Partial<Record<RequestErrorKind, number>> = {
   Unauthenticated: 401,
   Forbidden: 403,
   MethodNotAllowed: 405,
+  DuplicateHeader: 400,
   PayloadTooLarge: 413,
   UnsupportedMediaType: 415,
   RateLimited: 429,

@@ -8,6 +8,8 @@ export interface TransportErrorDetails {
   /** The path exists, but not with this HTTP method. `allow` is the value of the Allow header. */
   MethodNotAllowed: { allow: string };
   UnsupportedMediaType: { mediaType: string };
+  /** A header that can only have one value is sent more than once. */
+  DuplicateHeader: { header: string };
   /** `limit` is in bytes. */
   PayloadTooLarge: { limit: number };
 }

@@ -12,8 +12,8 @@ export const codec: A2aCodec = {
   version: '0.3',
   methods,
   http,
-  // Clients append `/v1/message:send` to the address of HTTP+JSON.
-  interfacePaths: { JSONRPC: '/a2a', 'HTTP+JSON': '/a2a' },
+  // Clients append `/v1/message:send` to the address of HTTP+JSON. One address has one binding (section 5.6.4).
+  interfacePaths: { JSONRPC: '/a2a', 'HTTP+JSON': '/a2a/http-json' },
   subscriptionUntil: 'turn',
   // Section 9.5: "Task object is sent as JSON payload".
   webhook: { payload: 'task', mediaType: 'application/json' },

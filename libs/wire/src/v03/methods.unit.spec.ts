@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { decodeParams, invalidFields } from '../../../../test/support/clients/decoding.js';
+import { decodeHttp, decodeParams, invalidFields } from '../../../../test/support/clients/decoding.js';
 import { PROTOCOLS } from '../protocols.js';
 import type { Method } from '../requests.js';
 import { codec } from './index.js';
@@ -95,13 +95,49 @@ describe('The decoders of A2A v0.3', () => {
       ['configuration.pushNotificationConfig.authentication.schemes'],
     ],
     [
-      'authentication without schemes',
-      { message: message, configuration: { pushNotificationConfig: { url: 'https://x.test', authentication: {} } } },
+      'a credential without a scheme',
+      {
+        message: message,
+        configuration: { pushNotificationConfig: { url: 'https://x.test', authentication: { credentials: 's' } } },
+      },
       ['configuration.pushNotificationConfig.authentication.schemes'],
+    ],
+    [
+      'schemes that are not a list',
+      {
+        message: message,
+        configuration: { pushNotificationConfig: { url: 'https://x.test', authentication: { schemes: 'Bearer' } } },
+      },
+      ['configuration.pushNotificationConfig.authentication.schemes'],
+    ],
+    [
+      'an empty scheme',
+      {
+        message: message,
+        configuration: { pushNotificationConfig: { url: 'https://x.test', authentication: { schemes: [''] } } },
+      },
+      ['configuration.pushNotificationConfig.authentication.schemes[0].scheme'],
     ],
   ])('rejects a send with %s and names the field', (_, params, expected) => {
     expect(invalidSend(params)).toEqual(expected);
   });
+
+  it.each([{}, { schemes: [] }, { schemes: null }, { schemes: [], credentials: '' }, null])(
+    'decodes the authentication %j of a webhook as none',
+    (authentication) => {
+      const pushNotificationConfig = { url: 'https://x.test', authentication };
+      const set = { taskId: 't', pushNotificationConfig };
+      expect(decode('tasks/pushNotificationConfig/set', set)).toEqual({ taskId: 't', url: 'https://x.test' });
+      expect(send({ message, configuration: { pushNotificationConfig } })).toMatchObject({
+        configuration: { pushConfig: { url: 'https://x.test' } },
+      });
+      const body = { pushNotificationConfig };
+      expect(decodeHttp(codec, 'POST', 'tasks/t/pushNotificationConfigs', { body })[1]).toEqual({
+        taskId: 't',
+        url: 'https://x.test',
+      });
+    },
+  );
 
   it('accepts a message without its discriminator, which many v0.3 clients omit', () => {
     const { kind: _, ...untyped } = message;

@@ -61,7 +61,7 @@ export class PushNotificationConfig {
 }
 
 export class PushNotificationAuthentication {
-  @Required() @IsArrayOf('HTTP authentication schemes') schemes!: Json[];
+  @Optional() @IsArrayOf('HTTP authentication schemes') schemes?: Json[];
   @Optional() @IsHeaderText(8192) credentials?: string;
 }
 

@@ -9,13 +9,18 @@ export function decodePushConfig(source: Json, violations: Violations, path: str
   const options = { fieldCase: 'camel', path } as const;
   const { authentication, ...config } = readParams(PushNotificationConfig, source, violations, options);
   if (authentication === undefined) return { ...config };
-  return { ...config, authentication: decodeAuthentication(authentication, violations, `${path}.authentication`) };
+  const read = decodeAuthentication(authentication, violations, `${path}.authentication`);
+  return { ...config, ...(read === undefined ? {} : { authentication: read }) };
 }
 
-/** Reads the authentication. v0.3 has a list of schemes but one credential, so only a list of one scheme is unambiguous. */
+/**
+ * Reads the authentication. v0.3 has a list of schemes but one credential, so only a list of one scheme is unambiguous. No scheme and
+ * no credential mean no authentication: the Go SDK sends an empty object.
+ */
 function decodeAuthentication(source: JsonObject, violations: Violations, path: string): PushConfig['authentication'] {
   const options = { fieldCase: 'camel', path } as const;
-  const { schemes, credentials } = readParams(PushNotificationAuthentication, source, violations, options);
+  const { schemes = [], credentials } = readParams(PushNotificationAuthentication, source, violations, options);
+  if (Array.isArray(schemes) && schemes.length === 0 && credentials === undefined) return undefined;
   if (Array.isArray(schemes) && schemes.length !== 1)
     violations.add(`${path}.schemes`, `must name exactly one scheme, not ${schemes.length}`);
   const scheme = Array.isArray(schemes) ? (schemes[0] ?? '') : '';

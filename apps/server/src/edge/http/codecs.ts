@@ -67,7 +67,7 @@ export function httpRouteOf(codec: A2aCodec, request: EdgeRequest): HttpRoute {
 /** Returns the path below the base path of the HTTP+JSON binding, percent-encoded as it was sent. */
 const httpJsonPathOf = ({ url }: EdgeRequest): string =>
   pathOf(url)
-    .replace(/^\/a2a\/v1(?:\/|$)/, '')
+    .replace(/^\/a2a(?:\/http-json)?\/v1(?:\/|$)/, '')
     .replace(/\/$/, '');
 
 function hasRoute(codec: A2aCodec, routeIn: (codec: A2aCodec) => HttpRoute): boolean {

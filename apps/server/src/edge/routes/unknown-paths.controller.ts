@@ -13,7 +13,7 @@ export class UnknownPathsController {
     throw new NotFoundException();
   }
 
-  @All('a2a/v1')
+  @All(['a2a/v1', 'a2a/http-json', 'a2a/http-json/*'])
   @Surface('a2a-http-json')
   httpJson(): never {
     throw new NotFoundException();

@@ -126,18 +126,19 @@ export function encodePushConfig(config: PushConfig): JsonObject {
   return { name: `tasks/${config.taskId ?? ''}/pushNotificationConfigs/${config.id ?? ''}`, ...rest };
 }
 
-/** Encodes an `AgentCard`, which differs from that of the JSON Schema only in capabilities and security. */
+/**
+ * Encodes an `AgentCard`. Clients read it as the JSON Schema or as ProtoJSON of the proto, so a security scheme has the members of
+ * both, and the capabilities have only those of both.
+ */
 export function encodeCard(card: CardDescription): JsonObject {
-  const { securitySchemes: _schemes, security: _security, capabilities, ...rest } = encodeRpcCard(card);
+  const { capabilities, securitySchemes, ...rest } = encodeRpcCard(card);
   const { stateTransitionHistory: _, ...protoCapabilities } = capabilities as JsonObject;
+  const { bearer } = (securitySchemes ?? {}) as { bearer?: JsonObject };
   return {
     ...rest,
     capabilities: protoCapabilities,
-    ...(card.authentication === 'none'
+    ...(bearer === undefined
       ? {}
-      : {
-          securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'bearer' } } },
-          security: [{ schemes: { bearer: { list: [] } } }],
-        }),
+      : { securitySchemes: { bearer: { ...bearer, httpAuthSecurityScheme: { scheme: bearer['scheme']! } } } }),
   };
 }
