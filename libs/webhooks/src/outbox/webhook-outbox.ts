@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '@app/domain';
 import {
-  type Database,
+  Database,
   EventDecoder,
   type Schema,
   type ServerSecret,
   WebhookCipher,
   type WebhookTarget,
 } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import {
   CLAIM_WEBHOOKS,
@@ -91,6 +92,7 @@ interface ClaimRow extends Omit<Selectable<Schema['push_config']>, 'next_attempt
 }
 
 /** The deliveries of all webhooks. Leases and waits use database time. */
+@Injectable()
 export class WebhookOutbox {
   constructor(
     private readonly database: Database,

@@ -1,26 +1,25 @@
-import { HttpFailure, PinnedHttpClient, type Resolver } from '@app/network';
-import type { PushPolicy } from '@app/tasks';
+import { HttpFailure, PinnedHttpClient } from '@app/network';
+import { PushPolicy } from '@app/tasks';
+import { Injectable } from '@nestjs/common';
+import { WebhookOptions } from '../webhook-options.js';
 import { failureOfResponse, WebhookFailure } from './webhook-failure.js';
 
 /** Limit for reading the rest of a response, in milliseconds. Its status is known before. */
 const DISCARD_MS = 1_000;
 
+/** Returns the longest duration of one attempt, in milliseconds. */
+export const maxAttemptMs = ({ timeoutMs }: Pick<WebhookOptions, 'timeoutMs'>): number => timeoutMs + DISCARD_MS;
+
 /** Posts to webhooks. Of a response, only the status and `Retry-After` count. */
+@Injectable()
 export class WebhookClient {
   private readonly http: PinnedHttpClient;
 
   constructor(
     { targets }: PushPolicy,
-    /** Limit for the response headers of one attempt, in milliseconds. */
-    private readonly timeoutMs: number,
-    resolve?: Resolver,
+    private readonly options: WebhookOptions,
   ) {
-    this.http = new PinnedHttpClient(targets, resolve);
-  }
-
-  /** The longest duration of one attempt, in milliseconds. */
-  get maxAttemptMs(): number {
-    return this.timeoutMs + DISCARD_MS;
+    this.http = new PinnedHttpClient(targets, options.resolve);
   }
 
   /**
@@ -28,7 +27,7 @@ export class WebhookClient {
    * Throws WebhookFailure, or the reason of `signal`.
    */
   async post(url: string, headers: Record<string, string>, body: Buffer, signal: AbortSignal): Promise<void> {
-    const { timeoutMs } = this;
+    const { timeoutMs } = this.options;
     const request = { method: 'POST', headers, body, responseTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs } as const;
     const response = await this.http.request(url, { ...request, signal }).catch((error: unknown) => {
       throw error instanceof HttpFailure ? failureOf(error) : error;

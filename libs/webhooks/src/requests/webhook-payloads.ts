@@ -1,6 +1,7 @@
 import { evolve, type Message, type RecordedEvent, type TaskState } from '@app/domain';
-import type { TaskReader } from '@app/tasks';
+import { TaskReader } from '@app/tasks';
 import { type A2aCodec, type StreamUpdate, updatesOf } from '@app/wire';
+import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 
 /** Tasks whose last state is kept, so that the next event of the task does not fold all earlier ones again. */
@@ -15,6 +16,7 @@ interface Task {
  * Creates the payload of a delivery from one event. The status is that of the event and not the current one, so it is folded
  * from the facts up to the event instead of read from the task's row.
  */
+@Injectable()
 export class WebhookPayloads {
   private readonly states = new LRUCache<string, TaskState>({ max: MAX_STATES });
 

@@ -1,7 +1,9 @@
 import { sign } from 'node:crypto';
-import type { ServerSecret, SigningKey } from '@app/storage';
+import { ServerSecret, type SigningKey } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 
 /** Signs the bodies of deliveries. The public key is in the server's key set (`/.well-known/jwks.json`). */
+@Injectable()
 export class WebhookSigner {
   private readonly key: SigningKey;
 

@@ -1,5 +1,6 @@
 import type { TraceContext } from '@app/domain';
-import type { Database, NamedStatement } from '@app/storage';
+import { Database, type NamedStatement } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 
 /** Tasks whose last trace context is kept, so that the next event of the task does not read the earlier ones again. */
@@ -23,6 +24,7 @@ interface TraceAt {
 }
 
 /** Finds the W3C trace context of the request that caused an event. */
+@Injectable()
 export class WebhookTraces {
   private readonly known = new LRUCache<string, TraceAt>({ max: MAX_TASKS });
 

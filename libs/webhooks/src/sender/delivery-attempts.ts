@@ -1,27 +1,16 @@
-import { backoffMs, type BackoffPolicy, derivedId } from '@app/domain';
+import { backoffMs, derivedId } from '@app/domain';
 import { isUnavailable, sqlStateOf, type WebhookTarget } from '@app/storage';
 import { type A2aCodec, PROTOCOLS } from '@app/wire';
+import { Injectable } from '@nestjs/common';
 import type { DeliveryOutcome, DueDelivery, WebhookClaim } from '../outbox/webhook-outbox.js';
-import type { WebhookClient } from '../requests/webhook-client.js';
+import { maxAttemptMs, WebhookClient } from '../requests/webhook-client.js';
 import { WebhookFailure } from '../requests/webhook-failure.js';
-import type { WebhookPayloads } from '../requests/webhook-payloads.js';
-import type { WebhookSigner } from '../requests/webhook-signer.js';
-import type { WebhookTraces } from '../requests/webhook-traces.js';
+import { WebhookPayloads } from '../requests/webhook-payloads.js';
+import { WebhookSigner } from '../requests/webhook-signer.js';
+import { WebhookTraces } from '../requests/webhook-traces.js';
+import { WebhookLog } from '../webhook-log.js';
+import { WebhookOptions } from '../webhook-options.js';
 import type { Slot } from './sender-slots.js';
-
-export interface AttemptParts {
-  readonly payloads: WebhookPayloads;
-  readonly traces: WebhookTraces;
-  readonly client: WebhookClient;
-  readonly signer: WebhookSigner;
-  readonly onError: (error: unknown, claim?: { readonly taskId: string }) => void;
-}
-
-/** The backoff is the wait between two attempts at one delivery. */
-export interface AttemptPolicy extends BackoffPolicy {
-  /** Attempts at one delivery, after which it is dead. */
-  readonly maxAttempts: number;
-}
 
 /** `retired`: the target no longer exists, and the webhook is to be removed. */
 export type AttemptResult =
@@ -36,11 +25,15 @@ interface PreparedRequest {
 type Dead = Extract<DeliveryOutcome, { state: 'dead' }>;
 
 /** Sends one delivery once, and decides what follows. */
+@Injectable()
 export class DeliveryAttempts {
   constructor(
-    private readonly parts: AttemptParts,
-    private readonly policy: AttemptPolicy,
-    private readonly random: () => number,
+    private readonly payloads: WebhookPayloads,
+    private readonly traces: WebhookTraces,
+    private readonly client: WebhookClient,
+    private readonly signer: WebhookSigner,
+    private readonly log: WebhookLog,
+    private readonly options: WebhookOptions,
   ) {}
 
   /**
@@ -54,12 +47,11 @@ export class DeliveryAttempts {
     slot: Slot,
     { leaseEnd, signal }: { readonly leaseEnd: number; readonly signal: AbortSignal },
   ): Promise<AttemptResult | null> {
-    const { client, onError } = this.parts;
     try {
       const prepared = await this.prepare(claim, due.version);
       if ('state' in prepared) return prepared;
-      if (signal.aborted || performance.now() >= leaseEnd - client.maxAttemptMs) return null;
-      await client.post(prepared.url, prepared.headers, prepared.body, signal);
+      if (signal.aborted || performance.now() >= leaseEnd - maxAttemptMs(this.options)) return null;
+      await this.client.post(prepared.url, prepared.headers, prepared.body, signal);
       slot.report(true);
       return { state: 'delivered' };
     } catch (error) {
@@ -67,7 +59,7 @@ export class DeliveryAttempts {
       if (signal.aborted) return null;
       if (isUnavailable(error) || sqlStateOf(error) !== undefined) throw error;
       // An error that repeats must not hold back the later deliveries forever, so the attempt counts.
-      onError(error, claim);
+      this.log.error(error, claim);
       return this.retry(due, new WebhookFailure('temporary', 'the request could not be created'));
     }
   }
@@ -82,8 +74,8 @@ export class DeliveryAttempts {
 
   /** The wait is the backoff, or the one that the target requests, if that is longer. */
   private retry({ attempts }: DueDelivery, { message: error, status, retryAfterMs }: WebhookFailure): DeliveryOutcome {
-    if (attempts + 1 >= this.policy.maxAttempts) return dead('attempts-exhausted', error, status);
-    const backoff = backoffMs(attempts + 1, this.policy, this.random());
+    if (attempts + 1 >= this.options.maxAttempts) return dead('attempts-exhausted', error, status);
+    const backoff = backoffMs(attempts + 1, this.options, Math.random());
     return { state: 'pending', error, waitMs: Math.max(backoff, retryAfterMs ?? 0) };
   }
 
@@ -100,7 +92,7 @@ export class DeliveryAttempts {
         `the webhook has the A2A version "${protocolVersion}", which this server does not have`,
       );
     }
-    const update = await this.parts.payloads.updateOf(claim, version, codec.webhook.payload);
+    const update = await this.payloads.updateOf(claim, version, codec.webhook.payload);
     if (update === null) return dead('erased', 'the content was erased or cannot be read');
     const body = Buffer.from(JSON.stringify(codec.encodeUpdate(update)));
     const headers = await this.headersOf(claim, target, version, body);
@@ -114,11 +106,11 @@ export class DeliveryAttempts {
     body: Buffer,
   ): Promise<Record<string, string>> {
     const { scheme, credentials } = authentication ?? {};
-    const trace = await this.parts.traces.traceOf(claim, version);
+    const trace = await this.traces.traceOf(claim, version);
     return {
       'User-Agent': 'acta',
       'X-Acta-Delivery': deliveryIdOf(claim, version),
-      'X-Acta-Signature': this.parts.signer.header(body, Math.floor(Date.now() / 1000)),
+      'X-Acta-Signature': this.signer.header(body, Math.floor(Date.now() / 1000)),
       ...(token === undefined ? {} : { 'X-A2A-Notification-Token': token }),
       ...(scheme === undefined || credentials === undefined ? {} : { Authorization: `${scheme} ${credentials}` }),
       ...(trace === null ? {} : { traceparent: trace.parent }),

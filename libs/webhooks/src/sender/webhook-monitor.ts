@@ -1,4 +1,6 @@
+import { Injectable } from '@nestjs/common';
 import type { DeadReason } from '../outbox/webhook-outbox.js';
+import { WebhookLog } from '../webhook-log.js';
 
 /** A delivery that is not attempted again. */
 export interface DeadDelivery {
@@ -12,10 +14,8 @@ export interface DeadDelivery {
   readonly status?: number;
 }
 
-/** A log line: an event with fields. It contains no URL, no id that a client has chosen, and no content. */
-export type WebhookLogLine = { readonly message: string } & Readonly<Record<string, unknown>>;
-
 /** Counts the attempts at deliveries by outcome, and logs dead deliveries and retired webhooks. */
+@Injectable()
 export class WebhookMonitor {
   /** Exposed by `/metrics`. `retried`: the attempt failed, and another one follows. */
   readonly outcomes = { delivered: 0, retried: 0, dead: 0 };
@@ -28,15 +28,15 @@ export class WebhookMonitor {
     unreadable: 0,
   };
 
-  constructor(private readonly log: (line: WebhookLogLine) => void) {}
+  constructor(private readonly log: WebhookLog) {}
 
   dead(delivery: DeadDelivery): void {
     this.outcomes.dead += 1;
     this.deadByReason[delivery.reason] += 1;
-    this.log({ message: 'webhook delivery dead', ...delivery });
+    this.log.warn({ message: 'webhook delivery dead', ...delivery });
   }
 
   retired(webhook: { readonly taskId: string; readonly status: number; readonly deadDeliveries: number }): void {
-    this.log({ message: 'webhook retired', ...webhook });
+    this.log.warn({ message: 'webhook retired', ...webhook });
   }
 }

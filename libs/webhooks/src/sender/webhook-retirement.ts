@@ -1,12 +1,14 @@
 import { SYSTEM_ACTOR } from '@app/domain';
-import type { Database } from '@app/storage';
-import { newInternalCommand, type TaskWriter } from '@app/tasks';
+import { Database } from '@app/storage';
+import { newInternalCommand, TaskWriter } from '@app/tasks';
+import { Injectable } from '@nestjs/common';
 import type { DueDelivery, WebhookClaim } from '../outbox/webhook-outbox.js';
 import { END_DELIVERIES, LOCK_QUEUE_ROW, LOCK_TASK_ROW } from '../outbox/webhook-outbox.statements.js';
 
 const ERROR_OF_OTHERS = 'the webhook was retired, because its target responded with status 410';
 
 /** Removes webhooks whose target no longer exists, and records it in the event log. */
+@Injectable()
 export class WebhookRetirement {
   constructor(
     private readonly database: Database,

@@ -1,40 +1,13 @@
-import type { TaskWakeups } from '@app/storage';
+import { TaskWakeups } from '@app/storage';
+import { Injectable } from '@nestjs/common';
 import type { Subscription } from 'rxjs';
-import type { DueDelivery, WebhookClaim, WebhookOutbox } from '../outbox/webhook-outbox.js';
-import {
-  type AttemptParts,
-  type AttemptPolicy,
-  type AttemptResult,
-  DeliveryAttempts,
-  deliveryIdOf,
-} from './delivery-attempts.js';
+import { type DueDelivery, type WebhookClaim, WebhookOutbox } from '../outbox/webhook-outbox.js';
+import { WebhookLog } from '../webhook-log.js';
+import { WebhookOptions } from '../webhook-options.js';
+import { type AttemptResult, DeliveryAttempts, deliveryIdOf } from './delivery-attempts.js';
 import { SenderSlots, type Slot } from './sender-slots.js';
-import type { WebhookMonitor } from './webhook-monitor.js';
-import type { WebhookRetirement } from './webhook-retirement.js';
-
-export interface WebhookSenderOptions extends AttemptPolicy {
-  /** Webhooks that this process sends to concurrently. */
-  readonly slots: number;
-  /** A webhook whose sender has stopped can be claimed again after this time. Longer than an attempt. */
-  readonly leaseMs: number;
-  readonly pollMs: number;
-}
-
-export interface WebhookSenderParts extends AttemptParts {
-  readonly outbox: WebhookOutbox;
-  readonly retirement: WebhookRetirement;
-  readonly monitor: WebhookMonitor;
-  readonly wakeups: Pick<TaskWakeups, 'webhookDeliveries'>;
-}
-
-/** 15 attempts with these waits take almost two hours. */
-export const WEBHOOK_SENDER_DEFAULTS: Omit<WebhookSenderOptions, 'leaseMs'> = {
-  slots: 32,
-  maxAttempts: 15,
-  backoffMs: 1_000,
-  maxBackoffMs: 900_000,
-  pollMs: 500,
-};
+import { WebhookMonitor } from './webhook-monitor.js';
+import { WebhookRetirement } from './webhook-retirement.js';
 
 /** Time between a wake-up and the claim: several appends often follow each other. */
 const COALESCE_MS = 5;
@@ -47,8 +20,8 @@ const MAX_CONSECUTIVE = 50;
  * Sends the deliveries of the outbox, each at least once. Deliveries to one webhook keep their order, because the sender that
  * leases the webhook sends one after the other. A dead delivery does not block the next ones.
  */
+@Injectable()
 export class WebhookSender {
-  private readonly attempts: DeliveryAttempts;
   private readonly slots: SenderSlots;
   private readonly active = new Set<Promise<void>>();
   private readonly stopping = new AbortController();
@@ -60,16 +33,19 @@ export class WebhookSender {
   private claimMs = 0;
 
   constructor(
-    private readonly parts: WebhookSenderParts,
-    private readonly options: WebhookSenderOptions,
-    random: () => number = Math.random,
+    private readonly attempts: DeliveryAttempts,
+    private readonly outbox: WebhookOutbox,
+    private readonly retirement: WebhookRetirement,
+    private readonly monitor: WebhookMonitor,
+    private readonly wakeups: TaskWakeups,
+    private readonly log: WebhookLog,
+    private readonly options: WebhookOptions,
   ) {
-    this.attempts = new DeliveryAttempts(parts, options, random);
     this.slots = new SenderSlots(options.slots);
   }
 
   start(): void {
-    this.subscription ??= this.parts.wakeups.webhookDeliveries.subscribe(() => this.schedule());
+    this.subscription ??= this.wakeups.webhookDeliveries.subscribe(() => this.schedule());
     this.poll ??= setInterval(() => this.schedule(), this.options.pollMs);
     this.schedule();
   }
@@ -93,7 +69,7 @@ export class WebhookSender {
         return;
       }
       this.claiming = this.claimDue()
-        .catch((error: unknown) => this.parts.onError(error))
+        .catch((error: unknown) => this.log.error(error))
         .finally(() => {
           this.claiming = null;
         });
@@ -104,7 +80,7 @@ export class WebhookSender {
   private async claimDue(): Promise<void> {
     while (this.slots.free > 0 && !this.stopping.signal.aborted) {
       const startedAt = performance.now();
-      const claims = await this.parts.outbox.claim(this.slots.limits(), this.options.leaseMs);
+      const claims = await this.outbox.claim(this.slots.limits(), this.options.leaseMs);
       this.claimMs = performance.now() - startedAt;
       if (claims.length === 0) return;
       this.slots.endTurn(claims);
@@ -116,7 +92,7 @@ export class WebhookSender {
     const slot = this.slots.occupy(claim);
     const work = this.deliverInOrder(claim, slot, leaseEnd)
       // The lease expires, and then any sender can claim the webhook.
-      .catch((error: unknown) => this.parts.onError(error, claim))
+      .catch((error: unknown) => this.log.error(error, claim))
       .finally(() => {
         slot.release();
         this.active.delete(work);
@@ -127,7 +103,7 @@ export class WebhookSender {
 
   /** Sends one delivery after the other. Each outcome renews the lease. */
   private async deliverInOrder(claim: WebhookClaim, slot: Slot, leaseEnd: number): Promise<void> {
-    const { outbox } = this.parts;
+    const { outbox } = this;
     const { leaseMs } = this.options;
     const { signal } = this.stopping;
     let end = leaseEnd;
@@ -149,7 +125,7 @@ export class WebhookSender {
     { version }: DueDelivery,
     { error, status }: Extract<AttemptResult, { state: 'retired' }>,
   ): Promise<void> {
-    const { retirement, monitor } = this.parts;
+    const { retirement, monitor } = this;
     const { taskId } = claim;
     const ended = await retirement.retire(claim, version, error);
     if (ended.length === 0) return;
@@ -170,7 +146,7 @@ export class WebhookSender {
     { version, attempts }: DueDelivery,
     result: Exclude<AttemptResult, { state: 'retired' }>,
   ): void {
-    const { monitor } = this.parts;
+    const { monitor } = this;
     if (result.state === 'delivered') monitor.outcomes.delivered += 1;
     if (result.state === 'pending') monitor.outcomes.retried += 1;
     if (result.state !== 'dead') return;
