@@ -84,7 +84,7 @@ async function isAppliedByHand(
   if (difference === null) return true;
   if (state.kind === 'older') return false;
   throw new StorageError(
-    `The database has tables of Acta without a record of its migrations, and they differ from migrations/schema.sql: ${difference}; run all files of migrations/, or use an empty database or schema.`,
+    `The database has tables of Acta without a record of its migrations, and they differ from migrations/schema.sql: ${difference}; run all files of migrations/, or use an empty database, schema or ACTA_DATA_DIR.`,
   );
 }
 
