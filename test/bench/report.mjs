@@ -13,6 +13,7 @@ export function describe(
     starts,
     tokens,
     recovery,
+    webhooks,
     targets,
   },
 ) {
@@ -22,6 +23,7 @@ export function describe(
     ...(statements === undefined ? [] : [describeStatements(statements)]),
     ...(starts === undefined ? [] : [describeLatency(starts, tokens)]),
     ...(recovery === undefined ? [] : [describeRecovery(recovery)]),
+    ...(webhooks === undefined ? [] : [describeWebhooks(webhooks)]),
     ...(streams === undefined ? [] : [describeStreams(streams)]),
     ...(lists === undefined ? [] : [describeLists(lists)]),
     targets
@@ -82,6 +84,19 @@ const describeLatency = (/** @type {any} */ starts, /** @type {any} */ tokens) =
 const describeRecovery = (/** @type {any} */ { runs, restartedAfterKill, released, restartedAfterStop }) =>
   `Slowest of ${runs} runs of a worker, default settings\n  kill -9: restarted after ${seconds(restartedAfterKill)}; ` +
   `SIGTERM: released after ${seconds(released)}, restarted after ${seconds(restartedAfterStop)}`;
+
+const describeWebhooks = (/** @type {any} */ { silentTargets, requested, alone, besideSilent }) =>
+  [
+    'Event to webhook of one tenant, in milliseconds',
+    table(
+      ['', 'webhooks', 'p50', 'p99', 'maximum'],
+      [
+        ['alone', alone],
+        [`beside ${silentTargets} targets of another tenant that never respond`, besideSilent],
+      ].map(([name, { webhooks, p50, p99, max }]) => [name, String(webhooks), ...[p50, p99, max].map(ms)]),
+    ),
+    `  ${requested} of the targets had got a request by the end`,
+  ].join('\n');
 
 const describeStreams = (/** @type {any} */ { streams, complete, events, peakBytes, p50, p95, p99 }) =>
   `${streams} open streams, 10 events each, 1 per second\n  ${complete} complete and in order, ${events} events; ` +

@@ -6,7 +6,7 @@
  * @returns {Target[]}
  */
 export function targetsOf(
-  /** @type {Record<string, any>} */ { throughput, memory, lists, streams, starts, tokens, recovery },
+  /** @type {Record<string, any>} */ { throughput, memory, lists, streams, starts, tokens, recovery, webhooks },
 ) {
   /** @type {Target[]} */
   const targets = [];
@@ -39,6 +39,15 @@ export function targetsOf(
     // The lease is 30 s, and the period of the reaper is 1 s.
     addTarget('runs of a killed worker restart within the lease and the reaper period', killed, killed <= 31_000, 'ms');
     addTarget('runs of a worker that gets SIGTERM are released within 1 s', released, released <= 1_000, 'ms');
+  }
+  if (webhooks !== undefined) {
+    const { silentTargets, besideSilent } = webhooks;
+    addTarget(
+      `webhooks arrive within 2 s while ${silentTargets} targets of another tenant never respond (maximum)`,
+      besideSilent.max,
+      besideSilent.max <= 2_000,
+      'ms',
+    );
   }
   if (streams !== undefined) {
     const mib = streams.peakBytes / 1024 / 1024;

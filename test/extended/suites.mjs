@@ -60,6 +60,18 @@ export const SUITES = [
     smoke: 'libs/execution/src/queue/tenant-fairness.int.spec.ts',
   },
   {
+    name: 'webhook-shares',
+    about: '250 webhook targets of one tenant that never respond',
+    command: [...JEST, 'libs/webhooks/src/sender/tenant-shares.int.spec.ts'],
+    smoke: 'libs/webhooks/src/sender/tenant-shares.int.spec.ts',
+  },
+  {
+    name: 'webhook-latency',
+    about: 'the latency of webhooks beside 250 targets of another tenant that never respond, with its target',
+    command: ['test/bench/main.mjs', '--webhooks'],
+    smoke: 'libs/webhooks/src/sender/tenant-shares.int.spec.ts',
+  },
+  {
     name: 'example-workers',
     about: 'every case of the worker API with the workers in Python and Bash',
     command: [...JEST, 'test/e2e/agents/example-workers.e2e.spec.ts'],

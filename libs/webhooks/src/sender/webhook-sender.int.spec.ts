@@ -1,60 +1,30 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { WebhookOutbox, type WebhookSender } from '@app/webhooks';
 import { PushPolicy } from '@app/tasks';
-import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
-import { startWebhookSender, type SenderSetup } from '../../../../test/support/webhook-senders.js';
+import type { Replica } from '../../../../test/support/acta.js';
+import { type WebhookResponse, stateIn } from '../../../../test/support/clients/webhook-receiver.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
-import { type WebhookResponse, stateIn, WebhookReceiver } from '../../../../test/support/clients/webhook-receiver.js';
+import { textIn, WebhookFixture } from '../../../../test/support/webhook-fixture.js';
 
 const alice = aMember('alice');
 const V1 = { protocolVersion: '1.0' };
 
-/** Reports one status for each word of its text, and completes. */
-const wordAgent = anAgent(async (ctx) => {
-  for (const word of ctx.text.split(' ')) await ctx.working(word);
-});
-
 describe('WebhookSender', () => {
-  let acta: Acta;
+  let fixture: WebhookFixture;
   let replica: Replica;
-  let outbox: WebhookOutbox;
-  const cleanups: (() => Promise<void>)[] = [];
 
   beforeEach(async () => {
-    acta = await Acta.open();
-    replica = await acta.replica({ agents: [wordAgent] });
-    outbox = WebhookOutbox.over(replica);
+    fixture = await WebhookFixture.open();
+    ({ replica } = fixture);
   });
+  afterEach(() => fixture?.close());
 
-  afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-    await acta.close();
-  });
-
-  const receiver = async (...args: Parameters<typeof WebhookReceiver.start>): Promise<WebhookReceiver> => {
-    const started = await WebhookReceiver.start(...args);
-    cleanups.push(() => started.close());
-    return started;
-  };
-  const start = (setup?: SenderSetup, of = replica): WebhookSender => {
-    const started = startWebhookSender(of, setup);
-    cleanups.push(() => started.stop());
-    return started;
-  };
-  const deliveries = (taskId: string) => outbox.listForTask('acme', taskId, 0, 1_000);
-  const settled = async (taskId: string, states: readonly string[], attempts = 1) => {
-    for (let tries = 0; tries < 300; tries += 1) {
-      const found = await deliveries(taskId);
-      if (found.length > 0 && found.every((d) => states.includes(d.state) && d.attempts >= attempts)) return found;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(`not settled: ${JSON.stringify(await deliveries(taskId))}`);
-  };
+  const settled = (taskId: string, states: readonly string[], attempts = 1) =>
+    fixture.untilDeliveries(taskId, (found) => found.every((d) => states.includes(d.state) && d.attempts >= attempts));
 
   // F35
   it('sends the first event and the outcome of a fast task to a webhook of its message', async () => {
-    const hook = await receiver();
-    start();
+    const hook = await fixture.receiver();
+    fixture.startSender();
     const { taskId } = await replica.sendAndWait(alice, aMessage('one two'), { ...V1, push: { url: hook.urlOf() } });
     await hook.until(({ accepted }) => accepted.length === 4);
     expect(hook.accepted.map(stateIn)).toEqual([
@@ -72,8 +42,8 @@ describe('WebhookSender', () => {
   // [A2A-PUSH-3]
   // F32
   it('sends each event once and in order to a target that accepts the third attempt', async () => {
-    const hook = await receiver((_delivery, nth) => (nth <= 2 ? 500 : 200));
-    start();
+    const hook = await fixture.receiver((_delivery, nth) => (nth <= 2 ? 500 : 200));
+    fixture.startSender();
     const { taskId } = await replica.sendAndWait(alice, aMessage('one two three'), {
       ...V1,
       push: { url: hook.urlOf() },
@@ -90,8 +60,8 @@ describe('WebhookSender', () => {
 
   // [A2A-PUSH-2]
   it('sends the configured token and authentication', async () => {
-    const hook = await receiver();
-    start();
+    const hook = await fixture.receiver();
+    fixture.startSender();
     const push = { url: hook.urlOf(), token: 'shown', authentication: { scheme: 'Bearer', credentials: 'secret' } };
     await replica.sendAndWait(alice, aMessage('hi'), { ...V1, push });
     await hook.until(({ accepted }) => accepted.length === 3);
@@ -101,8 +71,8 @@ describe('WebhookSender', () => {
   });
 
   it('sends the whole task, with the status of the event, to a webhook of 0.3', async () => {
-    const hook = await receiver();
-    start();
+    const hook = await fixture.receiver();
+    fixture.startSender();
     const { taskId } = await replica.sendAndWait(alice, aMessage('one'), {
       protocolVersion: '0.3',
       push: { url: hook.urlOf() },
@@ -117,8 +87,8 @@ describe('WebhookSender', () => {
 
   it('marks a delivery as dead after the last attempt, continues with the next one, and sends the dead one on request', async () => {
     let down = true;
-    const hook = await receiver((delivery) => (down && stateIn(delivery) === 'TASK_STATE_WORKING' ? 503 : 200));
-    start({ maxAttempts: 2 });
+    const hook = await fixture.receiver((delivery) => (down && stateIn(delivery) === 'TASK_STATE_WORKING' ? 503 : 200));
+    fixture.startSender({ maxAttempts: 2 });
     const { taskId } = await replica.sendAndWait(alice, aMessage('one'), { ...V1, push: { url: hook.urlOf() } });
     const found = await settled(taskId, ['dead', 'delivered']);
     expect(found.map(({ state, attempts, lastError }) => [state, attempts, lastError])).toEqual([
@@ -127,16 +97,16 @@ describe('WebhookSender', () => {
       ['delivered', 1, null],
     ]);
     down = false;
-    expect(await outbox.retryDead({ taskId })).toHaveLength(2);
+    expect(await fixture.outbox.retryDead({ taskId })).toHaveLength(2);
     await settled(taskId, ['delivered']);
     expect(hook.accepted.map(stateIn)).toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_WORKING', 'TASK_STATE_WORKING']);
   });
 
   // F34
   it('does not delay other webhooks for a target that never responds', async () => {
-    const silent = await receiver(() => 'never');
-    const others = await Promise.all(Array.from({ length: 9 }, () => receiver()));
-    const sender = start({ timeoutMs: 25_000, leaseMs: 60_000, slots: 4 });
+    const silent = await fixture.receiver(() => 'never');
+    const others = await Promise.all(Array.from({ length: 9 }, () => fixture.receiver()));
+    const sender = fixture.startSender({ timeoutMs: 25_000, leaseMs: 60_000, slots: 4 });
     const tasks = await Promise.all(
       Array.from({ length: 30 }, (_, n) =>
         replica.sendAndWait(alice, aMessage(`task ${n}`), {
@@ -151,15 +121,15 @@ describe('WebhookSender', () => {
     const stuck = await settled(tasks[0]!.taskId, ['pending'], 0);
     expect(stuck).toHaveLength(4);
     await sender.stop();
-    start({ timeoutMs: 1_000, slots: 4 });
+    fixture.startSender({ timeoutMs: 1_000, slots: 4 });
     await silent.until(({ received }) => received.length >= 2);
-    const [attempted] = await attemptedDeliveries(tasks[0]!.taskId, deliveries);
-    expect(attempted!.lastError).toBe('no response within 1 s');
+    const attempted = await fixture.untilAttempted(tasks[0]!.taskId);
+    expect(attempted.lastError).toBe('no response within 1 s');
   });
 
   it('keeps the order across a restart', async () => {
-    const hook = await receiver((_delivery, nth): WebhookResponse => (nth === 3 ? 'never' : 200));
-    const first = start();
+    const hook = await fixture.receiver((_delivery, nth): WebhookResponse => (nth === 3 ? 'never' : 200));
+    const first = fixture.startSender();
     const words = Array.from({ length: 8 }, (_, n) => `w${n}`);
     const { taskId } = await replica.sendAndWait(alice, aMessage(words.join(' ')), {
       ...V1,
@@ -167,18 +137,18 @@ describe('WebhookSender', () => {
     });
     await hook.until(({ received }) => received.length === 3);
     await first.stop();
-    start();
+    fixture.startSender();
     await settled(taskId, ['delivered']);
     expect(hook.accepted.map(({ body }) => textIn(body))).toEqual([undefined, ...words, undefined]);
     expect(hook.received).toHaveLength(11);
-    expect((await deliveries(taskId)).every(({ attempts }) => attempts === 1)).toBe(true);
+    expect((await fixture.deliveries(taskId)).every(({ attempts }) => attempts === 1)).toBe(true);
   });
 
   it('sends to a webhook only while no other sender does', async () => {
-    const hook = await receiver();
-    const other = await acta.replica({ agents: [wordAgent] });
-    start();
-    start({}, other);
+    const hook = await fixture.receiver();
+    const other = await fixture.addReplica();
+    fixture.startSender();
+    fixture.startSender({}, other);
     const tasks = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
         (n % 2 ? replica : other).sendAndWait(alice, aMessage(`a b c ${n}`), { ...V1, push: { url: hook.urlOf() } }),
@@ -195,8 +165,8 @@ describe('WebhookSender', () => {
 
   // F36
   it('is not delayed by a transaction that stays open', async () => {
-    const hook = await receiver();
-    start();
+    const hook = await fixture.receiver();
+    fixture.startSender();
     const open = await replica.database.pool.connect();
     await open.query('begin; insert into context values ($$other$$, $$o$$, $$c$$, $$r$$)');
     try {
@@ -217,8 +187,8 @@ describe('WebhookSender', () => {
     ['::ffff:127.0.0.1', 'IPv4-mapped'],
     ['10.1.2.3', 'private'],
   ])('reports that a host which resolves to %s is not allowed', async (address, what) => {
-    const hook = await receiver();
-    start({
+    const hook = await fixture.receiver();
+    fixture.startSender({
       policy: new PushPolicy(true, false),
       // One public address does not hide the other.
       resolve: async () => [
@@ -229,37 +199,20 @@ describe('WebhookSender', () => {
     const url = `https://hook.example:${hook.port}/`;
     const { taskId } = await replica.sendAndWait(alice, aMessage('hi'), { ...V1, push: { url } });
     await settled(taskId, ['pending'], 0);
-    const [attempted] = await attemptedDeliveries(taskId, deliveries);
-    expect(attempted!.lastError).toContain(what);
-    expect(attempted!.lastError).toContain('not allowed');
+    const attempted = await fixture.untilAttempted(taskId);
+    expect(attempted.lastError).toContain(what);
+    expect(attempted.lastError).toContain('not allowed');
     expect(hook.received).toHaveLength(0);
   });
 
   // F33
   it('does not follow a redirect', async () => {
-    const inner = await receiver();
-    const hook = await receiver(() => ({ status: 307, headers: { Location: inner.urlOf() } }));
-    start();
+    const inner = await fixture.receiver();
+    const hook = await fixture.receiver(() => ({ status: 307, headers: { Location: inner.urlOf() } }));
+    fixture.startSender();
     const { taskId } = await replica.sendAndWait(alice, aMessage('hi'), { ...V1, push: { url: hook.urlOf() } });
-    const [attempted] = await attemptedDeliveries(taskId, deliveries);
-    expect(attempted!.lastError).toBe('the target responded with status 307; redirects are not followed');
+    const attempted = await fixture.untilAttempted(taskId);
+    expect(attempted.lastError).toBe('the target responded with status 307; redirects are not followed');
     expect(inner.received).toHaveLength(0);
   });
 });
-
-type Deliveries = (taskId: string) => ReturnType<WebhookOutbox['listForTask']>;
-
-/** Returns the deliveries of a task after the first attempt. */
-async function attemptedDeliveries(taskId: string, deliveries: Deliveries) {
-  for (;;) {
-    const found = await deliveries(taskId);
-    if (found[0] !== undefined && found[0].attempts > 0) return found;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-/** Returns the agent's text in an update. */
-function textIn(body: unknown): string | undefined {
-  const { statusUpdate } = body as { statusUpdate?: { status: { message?: { parts: { text: string }[] } } } };
-  return statusUpdate?.status.message?.parts[0]?.text;
-}

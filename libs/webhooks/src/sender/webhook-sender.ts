@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { TaskWakeups } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import type { Subscription } from 'rxjs';
@@ -42,6 +43,8 @@ export class WebhookSender {
     private readonly options: WebhookOptions,
   ) {
     this.slots = new SenderSlots(options.slots);
+    // Each request in flight has a listener.
+    setMaxListeners(options.slots, this.stopping.signal);
   }
 
   start(): void {
