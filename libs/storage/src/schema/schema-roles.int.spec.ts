@@ -119,13 +119,18 @@ describe('Each connection', () => {
     await unpinned.connect();
     await expect(unpinned.query('select version from event')).rejects.toThrow('column "version" does not exist');
     await unpinned.end();
-    const pinned = new Database(testDatabase.url, { maxConnections: 1 });
-    const { rows } = await pinned.pool.query<{ path: string; schema: string }>(
-      `select current_setting('search_path') as path, relnamespace::regnamespace::text as schema
-       from pg_class where oid = 'event'::regclass`,
-    );
+    const pinned = new Database(testDatabase.url, { maxConnections: 2 });
+    const read = async (seconds: number) =>
+      pinned.pool.query<{ path: string; schema: string }>(
+        `select current_setting('search_path') as path, relnamespace::regnamespace::text as schema
+         from pg_class, pg_sleep($1) where oid = 'event'::regclass`,
+        [seconds],
+      );
+    // The second connection gets the path that the first one has found.
+    await read(0);
+    const found = await Promise.all([read(0.1), read(0.1)]);
     await pinned.close();
-    expect(rows).toEqual([{ path: 'public, pg_temp', schema: 'public' }]);
+    for (const { rows } of found) expect(rows).toEqual([{ path: 'public, pg_temp', schema: 'public' }]);
   });
 
   it('uses a schema of its own if the search_path of its role names it', async () => {
