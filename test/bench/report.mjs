@@ -85,13 +85,13 @@ const describeRecovery = (/** @type {any} */ { runs, restartedAfterKill, release
   `Slowest of ${runs} runs of a worker, default settings\n  kill -9: restarted after ${seconds(restartedAfterKill)}; ` +
   `SIGTERM: released after ${seconds(released)}, restarted after ${seconds(restartedAfterStop)}`;
 
-const describeWebhooks = (/** @type {any} */ { silentTargets, requested, alone, besideSilent }) =>
+const describeWebhooks = (/** @type {any} */ { silentTargets, requested, baseline, besideSilent }) =>
   [
     'Event to webhook of one tenant, in milliseconds',
     table(
       ['', 'webhooks', 'p50', 'p99', 'maximum'],
       [
-        ['alone', alone],
+        ['alone', baseline],
         [`beside ${silentTargets} targets of another tenant that never respond`, besideSilent],
       ].map(([name, { webhooks, p50, p99, max }]) => [name, String(webhooks), ...[p50, p99, max].map(ms)]),
     ),

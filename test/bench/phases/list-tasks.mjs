@@ -95,12 +95,12 @@ async function copyTask(
       `insert into task select (jsonb_populate_record(t, jsonb_build_object('task_id', i.id, 'context_id', i.id,
           'status_at', i.at, 'state', jsonb_set(t.state::jsonb, '{statusAt}', to_jsonb(i.at))))).*
         from task t, (select id, to_char(now() - random() * interval '30 days', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
-          from unnest($2::text[]) as id) i
+          from unnest($2::uuid[]) as id) i
         where t.tenant_id = $3 and t.task_id = $1`,
       [taskId, ids, CALLER.tenantId],
     );
     await client.query(
-      `insert into task_key (tenant_id, task_id, wrapped_key) select $1, id, key from unnest($2::text[], $3::bytea[]) as k (id, key)`,
+      `insert into task_key (tenant_id, task_id, wrapped_key) select $1, id, key from unnest($2::uuid[], $3::bytea[]) as k (id, key)`,
       [CALLER.tenantId, ids, ids.map((id) => cipher.newKey(CALLER.tenantId, id).wrapped)],
     );
   }

@@ -27,11 +27,11 @@ export async function measureWebhooks(
   try {
     await client.connect();
     const [hostile, measured] = [await createKey(databaseUrl, 'hostile'), await createKey(databaseUrl, 'measured')];
-    const alone = await measure(acta.url, measured, receiver, client, forMs);
+    const baseline = await measure(acta.url, measured, receiver, client, forMs);
     for (const { url } of silent) await send(acta.url, hostile, url);
     const besideSilent = await measure(acta.url, measured, receiver, client, forMs);
     const requested = silent.filter(({ arrivals }) => arrivals.size > 0).length;
-    return { silentTargets, requested, alone, besideSilent };
+    return { silentTargets, requested, baseline, besideSilent };
   } finally {
     await client.end();
     for (const { close } of [...silent, receiver]) close();

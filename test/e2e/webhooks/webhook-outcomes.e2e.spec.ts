@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@app/domain';
+import pg from 'pg';
 import { call, eventually, http, sendParams, V1Caller } from '../../support/clients/rpc.js';
 import { stateIn, WebhookReceiver } from '../../support/clients/webhook-receiver.js';
 import { type ActaResult, runActa } from '../../support/processes/run-acta.js';
@@ -42,6 +43,12 @@ const settledPushes = async (taskId: string): Promise<readonly Push[]> =>
       ({ pushes }) => pushes.length > 0 && pushes.every(({ state }) => state !== 'pending'),
     )
   ).pushes;
+
+async function sql(text: string, ...values: unknown[]): Promise<void> {
+  const client = new pg.Client(server.databaseUrl!);
+  await client.connect();
+  await client.query(text, values).finally(() => client.end());
+}
 
 const acta = (...args: string[]): Promise<ActaResult> =>
   runActa(environmentFor(server.databaseUrl, server.dataDir), ...args);
@@ -127,6 +134,29 @@ describe('A delivery that its target rejects', () => {
     expect(metrics).toMatch(/^acta_webhook_dead_total\{reason="rejected"\} 1$/m);
     expect(metrics).toMatch(/^acta_webhook_attempts_total\{outcome="delivered"\} [1-9]/m);
     expect(metrics).toMatch(/^acta_webhook_deliveries\{state="dead"\} [1-9]/m);
+  });
+});
+
+describe('A webhook that cannot be decrypted', () => {
+  it('is missing in the configurations of its task, can be set again, and does not affect the others', async () => {
+    const hook = await receiver();
+    const { id: taskId } = await caller.send('ask');
+    const create = (id: string) =>
+      call(server.url, TOKEN, '1.0', 'CreateTaskPushNotificationConfig', { taskId, id, url: hook.urlOf(`/${id}`) });
+    for (const id of ['a', 'b', 'c']) await create(id);
+    await sql(`update push_config set sealed_target = '\\x00' where task_id = $1 and config_id = 'b'`, taskId);
+    const ids = async () => {
+      const { body } = await call(server.url, TOKEN, '1.0', 'ListTaskPushNotificationConfigs', { taskId });
+      return (body.result as { configs: { id: string }[] }).configs.map(({ id }) => id);
+    };
+    expect(await ids()).toEqual(['a', 'c']);
+    const { body } = await call(server.url, TOKEN, '1.0', 'GetTaskPushNotificationConfig', { taskId, id: 'b' });
+    expect(body.error?.code).toBe(-32001);
+    await caller.send('go on', { message: { taskId } });
+    const pushes = await settledPushes(taskId);
+    expect(pushes.filter(({ state }) => state === 'dead')).toHaveLength(pushes.length / 3);
+    await create('b');
+    expect(await ids()).toEqual(['a', 'b', 'c']);
   });
 });
 
