@@ -6,7 +6,7 @@ const PERIOD_MS = 20;
 /** The row locks exclude concurrent appends and heartbeats. A row that is locked by one of them is read in the next period. */
 const EXPIRED = `select tenant_id, task_id, run_id from run_queue
   where run_id is not null and lease_expires_at <= clock_timestamp() for share skip locked`;
-const VERSIONS = `select t.task_id, t.version from unnest($1::text[], $2::text[]) as r (tenant_id, task_id)
+const VERSIONS = `select t.task_id, t.version from unnest($1::text[], $2::uuid[]) as r (tenant_id, task_id)
   join task t on t.tenant_id = r.tenant_id and t.task_id = r.task_id`;
 const ACTIVE = `select count(*) filter (where lease_expires_at > clock_timestamp())::integer as active
   from run_queue where worker like $1`;
