@@ -53,6 +53,18 @@ describe('The embedded Postgres', () => {
     await second.close();
   });
 
+  it('has an application role that owns nothing beside the superuser', async () => {
+    const { connection, ownerConnection, ownerUrl, close } = await openEmbeddedPostgres(dataDir, { settings });
+    expect([ownerConnection.user, connection.user]).toEqual(['acta', 'acta_app']);
+    const client = new pg.Client(connection);
+    await client.connect();
+    await expect(client.query('CREATE TABLE mine ()')).rejects.toThrow('permission denied for schema public');
+    await client.end();
+    const rights = `SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication AS value FROM pg_roles WHERE rolname = 'acta_app'`;
+    expect(await queryValue(ownerUrl, rights)).toBe(false);
+    await close();
+  });
+
   it('is shared with a process that opens it while it runs, and stops when the last one closes it', async () => {
     const first = await openEmbeddedPostgres(dataDir, { settings });
     const second = await openEmbeddedPostgres(dataDir, { settings });

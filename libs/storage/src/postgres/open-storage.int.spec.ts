@@ -112,6 +112,9 @@ describe('openStorage without DATABASE_URL', () => {
     const embedded = { databaseUrl: null, ownerDatabaseUrl: null, dataDir, secretKey: null };
     const [one, other] = await Promise.all([openStorage(embedded), openStorage(embedded)]);
     expect(one.secret.fingerprint()).toBe(other.secret.fingerprint());
+    const { rows } = await one.database.pool.query<{ role: string }>('select current_user as role');
+    expect(rows).toEqual([{ role: 'acta_app' }]);
+    await expect(one.database.pool.query('delete from event')).rejects.toThrow('permission denied for table event');
     await one.close();
     expect(await other.database.now()).toBeGreaterThan(0);
     await other.close();
