@@ -54,7 +54,8 @@ describe('The embedded Postgres', () => {
   });
 
   it('has an application role that owns nothing beside the superuser', async () => {
-    const { connection, ownerConnection, ownerUrl, close } = await openEmbeddedPostgres(dataDir, { settings });
+    const postgres = await openEmbeddedPostgres(dataDir, { settings });
+    const { connection, ownerConnection, ownerUrl } = postgres;
     expect([ownerConnection.user, connection.user]).toEqual(['acta', 'acta_app']);
     const client = new pg.Client(connection);
     await client.connect();
@@ -62,7 +63,7 @@ describe('The embedded Postgres', () => {
     await client.end();
     const rights = `SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication AS value FROM pg_roles WHERE rolname = 'acta_app'`;
     expect(await queryValue(ownerUrl, rights)).toBe(false);
-    await close();
+    await postgres.close();
   });
 
   it('is shared with a process that opens it while it runs, and stops when the last one closes it', async () => {
