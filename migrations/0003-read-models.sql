@@ -76,7 +76,7 @@ comment on column message.tenant_id is 'The tenant that owns the task.';
 comment on column message.task_id is 'The task.';
 comment on column message.version is 'The version of the event.';
 comment on column message.role is 'Who wrote the message: user or agent.';
-comment on column message.bytes is 'The size of the message in bytes of JSON.';
+comment on column message.bytes is 'The size of the message and of the metadata of its request, in bytes of JSON.';
 
 create table artifact_chunk (
   tenant_id text collate "C" not null,

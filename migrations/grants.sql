@@ -2,14 +2,14 @@
 -- runs it with `acta migrate --grant acta_app`, or with psql -v role=acta_app -v schema=public -f migrations/grants.sql.
 -- Each statement replaces what an earlier run granted. The first list contains every table.
 
-revoke all on schema_version, schema_migration, server_state, event, task_key, task, context, message_receipt, message,
+revoke all on schema_version, schema_migration, server_state, server_key, event, task_key, task, context, message_receipt, message,
   artifact_chunk, run_queue, push_config, push_delivery, api_key, audit_entry from :"role", public;
 
 grant usage on schema :"schema" to :"role";
 
 grant select on schema_version, schema_migration to :"role";
 -- Nobody but the owner can change or remove what is recorded.
-grant select, insert on event, audit_entry, task_key to :"role";
+grant select, insert on event, audit_entry, task_key, server_key to :"role";
 grant select, insert, update on server_state, api_key to :"role";
 grant select, insert, update, delete on task, context, message_receipt, message, artifact_chunk, run_queue to :"role";
 grant select, insert, update, delete on push_config, push_delivery to :"role";

@@ -109,12 +109,13 @@ CREATE TABLE event (
   actor_role text NOT NULL,
   command_id text NOT NULL,
   command_fingerprint bytea NOT NULL,
-  causation_id text,
+  causation_id uuid,
   correlation_id text NOT NULL,
   protocol_version text,
   trace_parent text,
   trace_state text,
   recorded_at timestamp(3) with time zone NOT NULL,
+  hash_version smallint NOT NULL,
   previous_hash bytea NOT NULL,
   hash bytea NOT NULL,
   epoch integer NOT NULL,
@@ -132,21 +133,22 @@ COMMENT ON COLUMN event.task_id IS 'The task. Its events are one stream.';
 COMMENT ON COLUMN event.version IS 'The position in the stream. It starts at 1 and has no gaps.';
 COMMENT ON COLUMN event.event_id IS 'Derived from tenant, task, command and position in the command, so that a repeated command cannot be recorded twice.';
 COMMENT ON COLUMN event.type IS 'What happened, such as TaskSubmitted.';
-COMMENT ON COLUMN event.schema_version IS 'The version of the layout of facts and content.';
+COMMENT ON COLUMN event.schema_version IS 'The version of the layout of facts and content of this type. Programs convert older versions when they read them.';
 COMMENT ON COLUMN event.facts IS 'What Acta decided: states, ids and sizes. Never content and never secrets.';
 COMMENT ON COLUMN event.content IS 'What people and agents wrote, encrypted with the key of the task and bound to event_id. Null if the event has none.';
 COMMENT ON COLUMN event.actor_subject IS 'Who caused the event.';
 COMMENT ON COLUMN event.actor_role IS 'The role in which the actor caused the event.';
 COMMENT ON COLUMN event.command_id IS 'The command that recorded the event, with the other events of the same command.';
 COMMENT ON COLUMN event.command_fingerprint IS 'A keyed hash of the payload of the command. A repeated command must have the same one.';
-COMMENT ON COLUMN event.causation_id IS 'The event or message that caused the command. Null if there is none.';
+COMMENT ON COLUMN event.causation_id IS 'The event that caused this one: the start of its run, what queued the run, or the cancel request. Null if a client''s command caused it.';
 COMMENT ON COLUMN event.correlation_id IS 'The context of the task.';
 COMMENT ON COLUMN event.protocol_version IS 'The A2A version of the request. Null if no request caused the event.';
-COMMENT ON COLUMN event.trace_parent IS 'The header traceparent of the request (W3C trace context). Null if it had none.';
-COMMENT ON COLUMN event.trace_state IS 'The header tracestate of the request. Null if it had none.';
+COMMENT ON COLUMN event.trace_parent IS 'The header traceparent of the request (W3C trace context); of an event of a run, that of the request that the run executes. Null if it had none.';
+COMMENT ON COLUMN event.trace_state IS 'The header tracestate of the same request. Null if it had none.';
 COMMENT ON COLUMN event.recorded_at IS 'When the server decided the event, in server time. It never decreases in a stream.';
+COMMENT ON COLUMN event.hash_version IS 'The version of the layout of the hashed bytes, which start with it.';
 COMMENT ON COLUMN event.previous_hash IS 'The hash of the previous event of the stream. 32 zero bytes for the first event.';
-COMMENT ON COLUMN event.hash IS 'The SHA-256 of previous_hash and of the stored bytes of the other hashed columns.';
+COMMENT ON COLUMN event.hash IS 'The SHA-256 of hash_version, previous_hash and the stored bytes of the other hashed columns.';
 COMMENT ON COLUMN event.epoch IS 'The epoch of the database when the event was inserted. The feed is ordered by epoch first.';
 COMMENT ON COLUMN event."position" IS 'The order within a transaction, for the feed.';
 COMMENT ON COLUMN event.transaction_id IS 'The transaction that inserted the event. The feed is read below the oldest active transaction, so that it skips nothing.';
@@ -165,7 +167,7 @@ COMMENT ON COLUMN message.tenant_id IS 'The tenant that owns the task.';
 COMMENT ON COLUMN message.task_id IS 'The task.';
 COMMENT ON COLUMN message.version IS 'The version of the event.';
 COMMENT ON COLUMN message.role IS 'Who wrote the message: user or agent.';
-COMMENT ON COLUMN message.bytes IS 'The size of the message in bytes of JSON.';
+COMMENT ON COLUMN message.bytes IS 'The size of the message and of the metadata of its request, in bytes of JSON.';
 
 -- table message_receipt
 CREATE TABLE message_receipt (
@@ -299,6 +301,18 @@ COMMENT ON COLUMN schema_version.number IS 'The number in migrations/version.jso
 COMMENT ON COLUMN schema_version.oldest_compatible IS 'The lowest schema number whose program can use this schema. It lets servers of the previous version run during an upgrade.';
 COMMENT ON COLUMN schema_version.applied_at IS 'When the number was set, in database time.';
 
+-- table server_key
+CREATE TABLE server_key (
+  purpose text COLLATE "C" NOT NULL,
+  key_id text NOT NULL,
+  wrapped_key bytea NOT NULL,
+  CONSTRAINT server_key_pkey PRIMARY KEY (purpose)
+);
+COMMENT ON TABLE server_key IS 'Random keys that all servers of this database share. The first server inserts them. A new secret wraps them again and does not change them.';
+COMMENT ON COLUMN server_key.purpose IS 'What the key is for: ids derives the ids of tasks and contexts, fingerprints the fingerprints of messages and commands.';
+COMMENT ON COLUMN server_key.key_id IS 'The secret that wrapped the key. It derives from the secret.';
+COMMENT ON COLUMN server_key.wrapped_key IS 'The key, encrypted with a key that derives from the secret.';
+
 -- table server_state
 CREATE TABLE server_state (
   only_row boolean NOT NULL DEFAULT true,
@@ -348,12 +362,14 @@ COMMENT ON COLUMN task.state IS 'The fold of the facts of the stream, which is t
 CREATE TABLE task_key (
   tenant_id text COLLATE "C" NOT NULL,
   task_id uuid NOT NULL,
+  key_id text NOT NULL,
   wrapped_key bytea NOT NULL,
   CONSTRAINT task_key_pkey PRIMARY KEY (tenant_id, task_id)
 );
 COMMENT ON TABLE task_key IS 'The key of the content of each task. Without its row, the content of a task cannot be read.';
 COMMENT ON COLUMN task_key.tenant_id IS 'The tenant that owns the task.';
 COMMENT ON COLUMN task_key.task_id IS 'The task.';
+COMMENT ON COLUMN task_key.key_id IS 'The secret that wrapped the key. It derives from the secret.';
 COMMENT ON COLUMN task_key.wrapped_key IS 'The key of the task, encrypted with a key that derives from the server''s secret.';
 
 -- function append_events
@@ -369,22 +385,24 @@ CREATE OR REPLACE FUNCTION append_events(p_tenant text,
   p_owner text,
   p_ring text,
   p_agent text,
+  p_key_id text,
   p_wrapped_key bytea,
   p_actor_subject text,
   p_actor_role text,
   p_command text,
   p_fingerprint bytea,
-  p_causation text,
   p_protocol text,
   p_trace_parent text,
   p_trace_state text,
   p_recorded_at timestamp with time zone,
   p_epoch integer,
-  p_schema smallint,
   p_event_ids uuid[],
   p_types text[],
+  p_schemas smallint[],
   p_facts text[],
   p_contents bytea[],
+  p_causes uuid[],
+  p_hash_version smallint,
   p_previous_hash bytea,
   p_hashes bytea[],
   p_status text,
@@ -434,7 +452,7 @@ begin
     end if;
     insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
     values (p_tenant, p_task, p_context, p_owner, p_ring, p_agent, p_status, n, p_hashes[n], p_status_at, p_state::json);
-    insert into task_key (tenant_id, task_id, wrapped_key) values (p_tenant, p_task, p_wrapped_key);
+    insert into task_key (tenant_id, task_id, key_id, wrapped_key) values (p_tenant, p_task, p_key_id, p_wrapped_key);
   else
     update task set status = p_status, version = p_expected + n, head_hash = p_hashes[n], status_at = p_status_at,
       state = p_state::json
@@ -447,12 +465,13 @@ begin
   -- 4. Insert the events, in order.
   insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, content, actor_subject,
     actor_role, command_id, command_fingerprint, causation_id, correlation_id, protocol_version, trace_parent,
-    trace_state, recorded_at, previous_hash, hash, epoch)
-  select p_tenant, p_task, p_expected + e.i, e.event_id, e.type, p_schema, e.facts::json, e.content, p_actor_subject,
-    p_actor_role, p_command, p_fingerprint, p_causation, p_context, p_protocol, p_trace_parent,
-    p_trace_state, p_recorded_at, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end, e.hash, p_epoch
-  from unnest(p_event_ids, p_types, p_facts, p_contents, p_hashes)
-    with ordinality as e (event_id, type, facts, content, hash, i)
+    trace_state, recorded_at, hash_version, previous_hash, hash, epoch)
+  select p_tenant, p_task, p_expected + e.i, e.event_id, e.type, e.schema, e.facts::json, e.content, p_actor_subject,
+    p_actor_role, p_command, p_fingerprint, e.cause, p_context, p_protocol, p_trace_parent,
+    p_trace_state, p_recorded_at, p_hash_version, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end,
+    e.hash, p_epoch
+  from unnest(p_event_ids, p_types, p_schemas, p_facts, p_contents, p_causes, p_hashes)
+    with ordinality as e (event_id, type, schema, facts, content, cause, hash, i)
   order by e.i;
 
   -- 5. Update the read models.

@@ -7,11 +7,11 @@ create or replace function append_events(
   p_tenant text, p_task uuid, p_expected integer,
   p_fence_run text, p_fence_lease integer, p_fence_dispatcher integer,
   p_receipt_subject text, p_receipt_message text,
-  p_context text, p_owner text, p_ring text, p_agent text, p_wrapped_key bytea,
-  p_actor_subject text, p_actor_role text, p_command text, p_fingerprint bytea, p_causation text,
-  p_protocol text, p_trace_parent text, p_trace_state text, p_recorded_at timestamptz, p_epoch integer, p_schema smallint,
-  p_event_ids uuid[], p_types text[], p_facts text[], p_contents bytea[],
-  p_previous_hash bytea, p_hashes bytea[],
+  p_context text, p_owner text, p_ring text, p_agent text, p_key_id text, p_wrapped_key bytea,
+  p_actor_subject text, p_actor_role text, p_command text, p_fingerprint bytea,
+  p_protocol text, p_trace_parent text, p_trace_state text, p_recorded_at timestamptz, p_epoch integer,
+  p_event_ids uuid[], p_types text[], p_schemas smallint[], p_facts text[], p_contents bytea[], p_causes uuid[],
+  p_hash_version smallint, p_previous_hash bytea, p_hashes bytea[],
   p_status text, p_status_at timestamptz, p_state text, p_rows jsonb, p_lease_ms integer, p_pushes jsonb)
 returns table (outcome text, receipt_task uuid, receipt_fingerprint bytea) language plpgsql as $$
 declare
@@ -54,7 +54,7 @@ begin
     end if;
     insert into task (tenant_id, task_id, context_id, owner, ring, agent, status, version, head_hash, status_at, state)
     values (p_tenant, p_task, p_context, p_owner, p_ring, p_agent, p_status, n, p_hashes[n], p_status_at, p_state::json);
-    insert into task_key (tenant_id, task_id, wrapped_key) values (p_tenant, p_task, p_wrapped_key);
+    insert into task_key (tenant_id, task_id, key_id, wrapped_key) values (p_tenant, p_task, p_key_id, p_wrapped_key);
   else
     update task set status = p_status, version = p_expected + n, head_hash = p_hashes[n], status_at = p_status_at,
       state = p_state::json
@@ -67,12 +67,13 @@ begin
   -- 4. Insert the events, in order.
   insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, content, actor_subject,
     actor_role, command_id, command_fingerprint, causation_id, correlation_id, protocol_version, trace_parent,
-    trace_state, recorded_at, previous_hash, hash, epoch)
-  select p_tenant, p_task, p_expected + e.i, e.event_id, e.type, p_schema, e.facts::json, e.content, p_actor_subject,
-    p_actor_role, p_command, p_fingerprint, p_causation, p_context, p_protocol, p_trace_parent,
-    p_trace_state, p_recorded_at, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end, e.hash, p_epoch
-  from unnest(p_event_ids, p_types, p_facts, p_contents, p_hashes)
-    with ordinality as e (event_id, type, facts, content, hash, i)
+    trace_state, recorded_at, hash_version, previous_hash, hash, epoch)
+  select p_tenant, p_task, p_expected + e.i, e.event_id, e.type, e.schema, e.facts::json, e.content, p_actor_subject,
+    p_actor_role, p_command, p_fingerprint, e.cause, p_context, p_protocol, p_trace_parent,
+    p_trace_state, p_recorded_at, p_hash_version, case when e.i = 1 then p_previous_hash else p_hashes[e.i - 1] end,
+    e.hash, p_epoch
+  from unnest(p_event_ids, p_types, p_schemas, p_facts, p_contents, p_causes, p_hashes)
+    with ordinality as e (event_id, type, schema, facts, content, cause, hash, i)
   order by e.i;
 
   -- 5. Update the read models.

@@ -27,7 +27,7 @@ import { RunQueue } from '../../libs/execution/src/queue/run-queue.js';
 import type { SendMessageRequest } from '../../libs/tasks/src/commands/send-message.command.js';
 import type { ListTasksRequest } from '../../libs/tasks/src/queries/list-tasks.query.js';
 import { createTestDatabase, type TestDatabase } from './database/test-database.js';
-import { aMessage } from './tasks.js';
+import { aMessage, REQUEST } from './tasks.js';
 
 const HOUR_MS = 3_600_000;
 const SECRET = 'the secret of the integration tests';
@@ -120,7 +120,9 @@ export class Replica {
 
   send(principal: Principal, message: Message | string, request: Partial<SendMessageRequest> = {}) {
     const input = typeof message === 'string' ? aMessage(message) : message;
-    return this.commands.execute(new SendMessage(principal, { message: input, acknowledged: false, ...request }));
+    return this.commands.execute(
+      new SendMessage(principal, { message: input, request: REQUEST, acknowledged: false, ...request }),
+    );
   }
 
   /** Sends a message, waits for the outcome and returns the task. */

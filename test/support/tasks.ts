@@ -1,4 +1,13 @@
-import { derivedId, type Message, type Principal, type TaskCommand, type TaskEvent } from '@app/domain';
+import {
+  derivedId,
+  type Message,
+  type Principal,
+  type RecordedEvent,
+  type SendRecord,
+  type TaskCommand,
+  type TaskEvent,
+} from '@app/domain';
+import { ServerKeys } from '@app/storage';
 
 type CommandOf<T extends TaskCommand['type']> = Extract<TaskCommand, { type: T }>;
 type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
@@ -30,6 +39,26 @@ export const aMember = (subject: string, changes: Partial<Principal> = {}): Prin
 export const aWorker = (subject: string, changes: Partial<Principal> = {}): Principal =>
   aMember(subject, { role: 'worker', agents: ['tester'], ...changes });
 
+/** Returns keys of a server that has no database. */
+export const aServerKeys = (): ServerKeys =>
+  new ServerKeys({ ids: Buffer.alloc(32, 1), fingerprints: Buffer.alloc(32, 2) });
+
+/** A request that contains nothing besides its message. */
+export const REQUEST: SendRecord = { configuration: { returnImmediately: false } };
+
+/** Returns the command that adds a message to a task. */
+export const addMessage = (
+  message: Message,
+  changes: Partial<CommandOf<'AddMessage'>> = {},
+): CommandOf<'AddMessage'> => ({ type: 'AddMessage', message, request: REQUEST, ...changes });
+
+/** Returns events at consecutive positions of a stream. */
+export const recorded = (events: readonly TaskEvent[], recordedAt: string, firstVersion = 1): RecordedEvent[] =>
+  events.map((event, index) => {
+    const version = firstVersion + index;
+    return { ...event, version, recordedAt, eventId: derivedId('event of a test', version) };
+  });
+
 export const SUBMIT: CommandOf<'SubmitTask'> = {
   type: 'SubmitTask',
   contextId: 'context-1',
@@ -38,6 +67,7 @@ export const SUBMIT: CommandOf<'SubmitTask'> = {
   agent: 'demo',
   acknowledged: false,
   message: aMessage('hello'),
+  request: REQUEST,
 };
 
 export const CLAIM = { runId: 'run-1', worker: 'worker-1' };
@@ -51,7 +81,7 @@ export const SUBMITTED: readonly TaskEvent[] = [
   },
   {
     type: 'MessageAccepted',
-    facts: { messageId: 'message of hello', parts: 1, bytes: 10 },
+    facts: { messageId: 'message of hello', parts: 1, bytes: 10, request: REQUEST },
     content: { message: aMessage('hello') },
   },
 ];

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@app/domain';
+import type { Json, JsonObject, TraceContext } from '@app/domain';
 import type { HttpResponse, PinnedHttpClient } from '@app/network';
 import {
   type A2aClientCodec,
@@ -13,6 +13,7 @@ import {
 } from '@app/wire';
 import { ClientFailure, decodeResponse, toClientFailure } from './client-failure.js';
 import { parseSseEvents } from './sse-events.js';
+import { traceHeaders } from './trace-headers.js';
 
 /** An update of a stream. `id` is present if the agent sent one; the stream can be resumed after it. */
 export interface UpstreamEvent {
@@ -31,6 +32,14 @@ const IDLE_TIMEOUT_MS = 120_000;
 const LIST_PAGE_SIZE = 100;
 const MAX_ERROR_TEXT_LENGTH = 500;
 
+/** What the requests of a client have in common. */
+export interface RequestContext {
+  /** URIs of the A2A extensions that the requests name, in addition to those that the agent requires. */
+  readonly extensions: readonly string[];
+  /** The trace that each request continues as a new span. */
+  readonly trace?: TraceContext;
+}
+
 /** A client of one agent, in the version that its card names. Methods throw ClientFailure, or the reason of their signal. */
 export class A2aClient {
   private readonly codec: A2aClientCodec;
@@ -42,8 +51,14 @@ export class A2aClient {
     /** The chosen interface of the card, with an absolute URL. */
     private readonly endpoint: UpstreamInterface,
     private readonly headers: Readonly<Record<string, string>>,
+    private readonly context: RequestContext = { extensions: [] },
   ) {
     this.codec = PROTOCOLS[endpoint.version].client;
+  }
+
+  /** Returns a client of the same agent whose requests belong to a context. */
+  within(context: RequestContext): A2aClient {
+    return new A2aClient(this.http, this.card, this.endpoint, this.headers, context);
   }
 
   /** Sends a message. The response can take as long as the work, unless the agent supports `returnImmediately`. */
@@ -148,6 +163,7 @@ export class A2aClient {
         Accept: 'application/json, text/event-stream',
         [VERSION_HEADER]: version,
         ...this.headers,
+        ...this.contextHeaders(),
         ...headers,
       },
       body: Buffer.from(JSON.stringify(call)),
@@ -155,6 +171,16 @@ export class A2aClient {
       idleTimeoutMs: IDLE_TIMEOUT_MS,
       signal,
     });
+  }
+
+  private contextHeaders(): Record<string, string> {
+    const { extensions, trace } = this.context;
+    const required = this.card.extensions.filter((extension) => extension.required).map(({ uri }) => uri);
+    const named = [...new Set([...required, ...extensions])];
+    return {
+      ...(named.length === 0 ? {} : { [this.codec.extensionsHeader]: named.join(', ') }),
+      ...traceHeaders(trace),
+    };
   }
 }
 

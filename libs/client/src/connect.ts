@@ -41,8 +41,6 @@ export async function connect(
     if (!(error instanceof HttpFailure)) throw error;
     throw new ClientFailure(error.kind, `the card names ${endpoint.url}: ${error.message}`);
   });
-  const required = card.extensions.filter((extension) => extension.required).map(({ uri }) => uri);
-  if (required.length > 0) headers['A2A-Extensions'] = required.join(', ');
   return new A2aClient(http, card, endpoint, headers);
 }
 

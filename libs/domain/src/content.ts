@@ -41,12 +41,22 @@ export interface ArtifactContent {
   extensions?: string[];
 }
 
+/** The part of a request that its client wrote. */
+export interface RequestContent {
+  /** The metadata of the request, not of its message. */
+  readonly metadata?: JsonObject;
+  /** How the client calls itself (`User-Agent`). */
+  readonly clientName?: string;
+}
+
 /** The encrypted part of an event: what people and agents wrote. */
 export interface EventContent {
   message?: Message;
   artifact?: ArtifactContent;
   /** The URL of a webhook. Events never contain its secrets. */
   push?: { url: string };
+  /** What the client wrote into the request that brought the message. */
+  request?: RequestContent;
 }
 
 /** Returns the text parts of a message, joined by line breaks. */
@@ -59,16 +69,20 @@ export function encodedBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
+/** Content is at most three levels deeper than its request: the simple REST's `input` becomes `message.parts[0].data`. */
+const CONTENT_DEPTH = BOUNDS.jsonDepth + 3;
+
 /**
  * Returns why a view cannot show a stored value, or null if it can: the value has not the shape of `EventContent`, or it is
- * nested more deeply than a request may be.
+ * nested more deeply than a request can make it.
  */
 export function contentProblem(stored: unknown): 'malformed' | 'too-deep' | null {
   if (!isRecord(stored)) return 'malformed';
-  if (!isWithinDepth(stored, BOUNDS.jsonDepth)) return 'too-deep';
-  const { message, artifact } = stored;
+  if (!isWithinDepth(stored, CONTENT_DEPTH)) return 'too-deep';
+  const { message, artifact, request } = stored;
   if (message !== undefined && !(isRecord(message) && isMessage(message))) return 'malformed';
   if (artifact !== undefined && !(isRecord(artifact) && isParts(artifact['parts']))) return 'malformed';
+  if (request !== undefined && !(isRecord(request) && isRequest(request))) return 'malformed';
   return null;
 }
 
@@ -79,6 +93,9 @@ const isRecord = (value: unknown): value is Unknown =>
 
 const isMessage = ({ messageId, role, parts }: Unknown): boolean =>
   typeof messageId === 'string' && (role === 'user' || role === 'agent') && isParts(parts);
+
+const isRequest = ({ metadata, clientName }: Unknown): boolean =>
+  (metadata === undefined || isRecord(metadata)) && (clientName === undefined || typeof clientName === 'string');
 
 const isParts = (parts: unknown): boolean =>
   Array.isArray(parts) &&

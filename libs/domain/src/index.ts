@@ -22,13 +22,21 @@ export {
   invalidParameters,
   taskNotFound,
 } from './errors.js';
-export { contextIdOf, derivedId, eventIdOf, isUuid, newId, NIL_UUID, taskIdOf } from './ids.js';
+export { derivedId, eventIdOf, isUuid, newId, NIL_UUID, taskIdsOf } from './ids.js';
+export {
+  type AddressClass,
+  type MessageRequest,
+  type RequestConfiguration,
+  type SendRecord,
+} from './message-request.js';
 export { type Actor, canAccess, type Principal, SYSTEM_ACTOR } from './principal.js';
 export type { Claim, Fence, PushTarget, RunOutput, TaskCommand } from './task/task.commands.js';
+export { positionEvents, traceOf } from './task/task.causation.js';
 export { decide } from './task/task.decide.js';
-export { EVENT_SCHEMA_VERSION, RUN_END_EVENTS, type TaskEvent, type UpstreamTask } from './task/task.events.js';
+export { RUN_END_EVENTS, type TaskEvent, type TaskEventType, type UpstreamTask } from './task/task.events.js';
 export { evolve, evolveAll } from './task/task.evolve.js';
 export { checkFence, endsTurn, fenced } from './task/task.record-run.js';
+export { EVENT_SCHEMA_VERSIONS, isKnownSchema, upcast } from './task/task.schema.js';
 export {
   activeRun,
   isInterrupted,
@@ -40,7 +48,15 @@ export {
 } from './task/task.state.js';
 export type { TraceContext } from './trace-context.js';
 export { type MissingContent, type ViewPart, visibleChunk } from './view/placeholder.js';
-export { appendChunk, messageOfEvent, TaskFold, withUsableContext } from './view/task.fold.js';
+export { requestOfEvent } from './view/request-of-event.js';
+export {
+  appendChunk,
+  type ConversationMessage,
+  conversationOf,
+  messageOfEvent,
+  TaskFold,
+  withUsableContext,
+} from './view/task.fold.js';
 export {
   type ArtifactView,
   canStillReply,

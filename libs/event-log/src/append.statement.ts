@@ -1,17 +1,16 @@
-import { EVENT_SCHEMA_VERSION } from '@app/domain';
-import type { NamedStatement } from '@app/storage';
+import { EVENT_SCHEMA_VERSIONS } from '@app/domain';
+import type { NamedStatement, TaskKey } from '@app/storage';
 import type { Append } from './append.js';
-import { GENESIS_HASH } from './hash-chain.js';
+import { GENESIS_HASH, HASH_VERSION } from './hash-chain.js';
 
 /** An append with its events in the form in which they are stored. */
 export interface EncodedAppend {
   readonly append: Append;
   /** The expected version. 0: the stream is new. */
   readonly expected: number;
-  /** The encrypted key of a new task; null for an existing one. */
-  readonly wrappedKey: Buffer | null;
+  /** The key of a new task; null for an existing one. */
+  readonly newKey: TaskKey | null;
   readonly epoch: number;
-  readonly ids: readonly string[];
   readonly facts: readonly string[];
   readonly contents: readonly (Buffer | null)[];
   readonly hashes: readonly Buffer[];
@@ -31,6 +30,13 @@ interface Argument {
   readonly type: string;
   readonly value: (encoded: EncodedAppend) => unknown;
 }
+
+/**
+ * Returns an array as the text that Postgres reads, for elements that need no quotes: ids, names and numbers. The driver would
+ * search each of them for characters to escape.
+ */
+const plainArray = (elements: readonly (string | number | null)[]): string =>
+  `{${elements.map((element) => element ?? 'NULL').join(',')}}`;
 
 /** Returns an argument that reads a property of the append. */
 const argument = (name: string, type: string, value: Argument['value']): Argument => ({ name, type, value });
@@ -52,22 +58,26 @@ const ARGUMENTS: readonly Argument[] = [
   argument('p_owner', 'text', ({ append }) => append.state.owner),
   argument('p_ring', 'text', ({ append }) => append.state.ring),
   argument('p_agent', 'text', ({ append }) => append.state.agent),
-  argument('p_wrapped_key', 'bytea', ({ wrappedKey }) => wrappedKey),
+  argument('p_key_id', 'text', ({ newKey }) => newKey?.keyId ?? null),
+  argument('p_wrapped_key', 'bytea', ({ newKey }) => newKey?.wrapped ?? null),
   argument('p_actor_subject', 'text', ({ append }) => append.actor.subject),
   argument('p_actor_role', 'text', ({ append }) => append.actor.role),
   argument('p_command', 'text', ({ append }) => append.commandId),
   argument('p_fingerprint', 'bytea', ({ append }) => append.fingerprint),
-  argument('p_causation', 'text', ({ append }) => append.causationId ?? null),
   argument('p_protocol', 'text', ({ append }) => append.protocolVersion ?? null),
   argument('p_trace_parent', 'text', ({ append }) => append.trace?.parent ?? null),
   argument('p_trace_state', 'text', ({ append }) => append.trace?.state ?? null),
   argument('p_recorded_at', 'timestamptz', ({ append }) => append.recordedAt),
   argument('p_epoch', 'integer', ({ epoch }) => epoch),
-  argument('p_schema', 'smallint', () => EVENT_SCHEMA_VERSION),
-  argument('p_event_ids', 'uuid[]', ({ ids }) => ids),
-  argument('p_types', 'text[]', ({ append }) => append.events.map(({ type }) => type)),
+  argument('p_event_ids', 'uuid[]', ({ append }) => plainArray(append.events.map(({ eventId }) => eventId))),
+  argument('p_types', 'text[]', ({ append }) => plainArray(append.events.map(({ type }) => type))),
+  argument('p_schemas', 'smallint[]', ({ append }) =>
+    plainArray(append.events.map(({ type }) => EVENT_SCHEMA_VERSIONS[type])),
+  ),
   argument('p_facts', 'text[]', ({ facts }) => facts),
   argument('p_contents', 'bytea[]', ({ contents }) => contents),
+  argument('p_causes', 'uuid[]', ({ append }) => plainArray(append.causes)),
+  argument('p_hash_version', 'smallint', () => HASH_VERSION),
   argument('p_previous_hash', 'bytea', ({ append }) => append.head?.hash ?? GENESIS_HASH),
   argument('p_hashes', 'bytea[]', ({ hashes }) => hashes),
   argument('p_status', 'text', ({ append }) => append.state.status),

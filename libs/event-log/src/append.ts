@@ -1,4 +1,4 @@
-import type { Actor, Fence, RecordedEvent, TaskEvent, TaskState, TraceContext } from '@app/domain';
+import type { Actor, Fence, RecordedEvent, TaskState, TraceContext } from '@app/domain';
 import type { WebhookRows, TaskHead } from '@app/storage';
 
 /** Proof that a caller's message was received: the task that it was added to, and the fingerprint of its command. */
@@ -40,7 +40,10 @@ export interface Append {
   readonly taskId: string;
   /** The head on which the events were decided; null for a new stream. Its version is the expected version. */
   readonly head: TaskHead | null;
-  readonly events: readonly TaskEvent[];
+  /** The new events at their positions. Their ids derive from the command id. */
+  readonly events: readonly RecordedEvent[];
+  /** The id of the event that caused each of them. Null: a command of a client did. */
+  readonly causes: readonly (string | null)[];
   /** The state after the events. */
   readonly state: TaskState;
   readonly rows: ReadModelRows;
@@ -49,7 +52,7 @@ export interface Append {
   /** RFC 3339, UTC, milliseconds. */
   readonly recordedAt: string;
   readonly actor: Actor;
-  /** The event ids derive from it, so that a repeated command cannot be recorded twice. */
+  /** A repeated command has the same id, so it has the same event ids and cannot be recorded twice. */
   readonly commandId: string;
   /** HMAC of the command's payload. The same command id with a different fingerprint is a conflict. */
   readonly fingerprint: Buffer;
@@ -57,7 +60,6 @@ export interface Append {
   readonly fence?: Fence;
   /** Set for a client's message. The combination of tenant, subject and message id can be received once. */
   readonly receipt?: { readonly subject: string; readonly messageId: string };
-  readonly causationId?: string;
   readonly protocolVersion?: string;
   readonly trace?: TraceContext;
   /** The duration of the lease if one of the events is `RunStarted`. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { decide, evolveAll, type TaskCommand } from '@app/domain';
-import type { TaskHead } from '@app/storage';
+import { decide, eventIdOf, positionEvents, type TaskCommand } from '@app/domain';
+import { DECODED_COLUMNS, type DecodedColumns, type TaskHead, type WrappedKeyColumns } from '@app/storage';
 import { Acta, type Replica } from '../../../test/support/acta.js';
-import { aMessage, aTaskId, SUBMIT } from '../../../test/support/tasks.js';
+import { addMessage, aMessage, aTaskId, SUBMIT } from '../../../test/support/tasks.js';
 import type { Append } from './append.js';
 import { LOAD_HEAD } from './event-log.statements.js';
 
@@ -22,17 +22,22 @@ afterAll(() => acta?.close());
 /** Returns the append of a command's events to the task with a label, without rows of the read models. */
 function anAppend(task: string, head: TaskHead | null, command: TaskCommand, changes: Partial<Append> = {}): Append {
   const taskId = aTaskId(task);
-  const events = decide(head?.state ?? null, taskId, command, TIME);
+  const { commandId = `command ${Math.random()}` } = changes;
+  const before = head?.state ?? null;
+  const decided = decide(before, taskId, command, TIME);
+  const eventIds = decided.map((_, ordinal) => eventIdOf(TENANT, taskId, commandId, ordinal));
+  const { events, causes, after } = positionEvents(before, decided, { recordedAt: TIME, eventIds });
   return {
     tenantId: TENANT,
     taskId,
     head,
     events,
-    state: evolveAll(head?.state ?? null, events, TIME)!,
+    causes,
+    state: after,
     rows: { queue: null },
     recordedAt: TIME,
     actor: { subject: 'alice', role: 'member' },
-    commandId: `command ${Math.random()}`,
+    commandId,
     fingerprint: FINGERPRINT,
     leaseMs: 1_000,
     ...changes,
@@ -43,7 +48,7 @@ async function headOf(task: string): Promise<TaskHead> {
   return (await first.log.head(TENANT, aTaskId(task)))!.head;
 }
 
-const add = (text: string): TaskCommand => ({ type: 'AddMessage', message: aMessage(text) });
+const add = (text: string): TaskCommand => addMessage(aMessage(text));
 
 describe('The planner, on tables without statistics,', () => {
   it.each([
@@ -172,17 +177,16 @@ describe('The event table', () => {
   });
 
   it('contains content that can be decrypted only with the key of its task and the id of its event', async () => {
-    const [one, other] = await acta.sql<{ content: Buffer; event_id: string; wrapped_key: Buffer }>(
-      `select e.content, e.event_id, k.wrapped_key from event e join task_key k using (tenant_id, task_id)
+    const [one, other] = await acta.sql<DecodedColumns & WrappedKeyColumns>(
+      `select ${DECODED_COLUMNS}, k.wrapped_key, k.key_id from event e join task_key k using (tenant_id, task_id)
        where e.content is not null and e.task_id = any($1::uuid[]) and e.version = 2 order by array_position($1::uuid[], e.task_id)`,
       [[aTaskId('t1'), aTaskId('t2')]],
     );
-    const stored = { type: 'MessageAccepted', facts: '{}', version: 2, recorded_at: new Date(TIME) };
-    const key = first.decoder.unwrapKey(TENANT, aTaskId('t1'), one!.wrapped_key)!;
-    const decrypt = (content: Buffer, eventId: string) =>
-      first.decoder.decode({ ...stored, content, event_id: eventId }, key).content;
+    const key = first.decoder.unwrapKey(TENANT, aTaskId('t1'), one!)!;
+    const decrypt = (content: Buffer | null, eventId: string) =>
+      first.decoder.decode({ ...one!, content, event_id: eventId }, key).content;
     expect(decrypt(one!.content, one!.event_id)?.message).toEqual(SUBMIT.message);
-    const flipped = Buffer.from(one!.content);
+    const flipped = Buffer.from(one!.content!);
     flipped[20]! ^= 1;
     expect(decrypt(flipped, one!.event_id)).toBeUndefined();
     expect(decrypt(one!.content, other!.event_id)).toBeUndefined();

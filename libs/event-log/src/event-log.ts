@@ -1,7 +1,8 @@
-import { EVENT_SCHEMA_VERSION, eventIdOf, evolve, isUuid, type RecordedEvent, type TaskState } from '@app/domain';
+import { EVENT_SCHEMA_VERSIONS, evolve, isUuid, type RecordedEvent, type TaskState } from '@app/domain';
 import {
   ContentCipher,
   Database,
+  type DecodedColumns,
   EventDecoder,
   type Executor,
   ServerSecret,
@@ -11,13 +12,14 @@ import {
   type TaskHead,
   type TaskKey,
   WebhookCipher,
+  type WrappedKeyColumns,
 } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import type { Append, AppendResult, Receipt } from './append.js';
 import { type AppendedRow, appendValues } from './append.statement.js';
 import { APPEND_ONE, AppendBatches } from './append-batches.js';
-import { COMMAND_OF_EVENT, LOAD_HEAD, READ_FACTS, READ_STREAM } from './event-log.statements.js';
-import { eventHash, GENESIS_HASH } from './hash-chain.js';
+import { COMMAND_OF_EVENT, LOAD_HEAD, LOAD_RECEIPT, READ_FACTS, READ_STREAM } from './event-log.statements.js';
+import { eventHash, GENESIS_HASH, HASH_VERSION, packAppendColumns } from './hash-chain.js';
 
 const FACTS_PAGE_SIZE = 1_000;
 
@@ -43,16 +45,16 @@ export class EventLog {
    * result. Throws only if the database is unavailable or broken.
    */
   async append(append: Append, executor?: Executor): Promise<AppendResult> {
-    const { tenantId, taskId, head, state } = append;
+    const { tenantId, taskId, head, state, events } = append;
     const expected = head?.state.version ?? 0;
     const key = head === null ? this.cipher.newKey(tenantId, taskId) : head.key;
-    const encoded = this.encodeEvents(append, key, expected);
+    const encoded = this.encodeEvents(append, key);
     const hash = encoded.hashes.at(-1)!;
     const { webhookRows } = append;
     const values = appendValues({
       append,
       expected,
-      wrappedKey: head === null ? key!.wrapped : null,
+      newKey: head === null ? key : null,
       epoch: this.database.epoch,
       ...encoded,
       pushes: webhookRows === undefined ? null : JSON.stringify(this.webhooks.encryptRows(webhookRows, key, append)),
@@ -66,17 +68,12 @@ export class EventLog {
       if (row.outcome === 'received') {
         return { outcome: 'received', receipt: { taskId: row.receipt_task!, fingerprint: row.receipt_fingerprint! } };
       }
-      const events = append.events.map((event, index) => ({
-        ...event,
-        version: expected + index + 1,
-        recordedAt: append.recordedAt,
-      }));
       return { outcome: 'appended', head: { state, hash, key }, events };
     } catch (error) {
       const sqlState = sqlStateOf(error);
       const { constraint } = error as { constraint?: string };
       if (sqlState === SQL_STATE.uniqueViolation && constraint === 'event_id' && executor === undefined) {
-        return { outcome: 'recorded', fingerprint: await this.fingerprintOf(tenantId, encoded.ids[0]!) };
+        return { outcome: 'recorded', fingerprint: await this.fingerprintOf(tenantId, events[0]!.eventId) };
       }
       if (sqlState === SQL_STATE.versionConflict || sqlState === SQL_STATE.uniqueViolation)
         return { outcome: 'conflict' };
@@ -96,19 +93,25 @@ export class EventLog {
     executor?: Executor,
   ): Promise<{ head: TaskHead; receipt: Receipt | null } | null> {
     if (!isUuid(taskId)) return null;
-    const [row] = await this.database.run<{
-      state: TaskState;
-      head_hash: Buffer;
-      wrapped_key: Buffer | null;
-      receipt_task: string | null;
-      receipt_fingerprint: Buffer | null;
-    }>(LOAD_HEAD, [tenantId, taskId, message?.subject ?? null, message?.messageId ?? null], executor);
+    const [row] = await this.database.run<
+      { state: TaskState; head_hash: Buffer } & WrappedKeyColumns & Nullable<ReceiptColumns>
+    >(LOAD_HEAD, [tenantId, taskId, message?.subject ?? null, message?.messageId ?? null], executor);
     if (row === undefined) return null;
     const { receipt_task: receiptTask, receipt_fingerprint: fingerprint } = row;
     return {
       head: this.decoder.decodeHead(tenantId, taskId, row),
       receipt: receiptTask === null || fingerprint === null ? null : { taskId: receiptTask, fingerprint },
     };
+  }
+
+  /**
+   * Returns the receipt of a caller's message, in whichever task it is. Null: the message was not received, or its agent
+   * accepts repeated messages as new ones.
+   */
+  async receipt(tenantId: string, message: { subject: string; messageId: string }): Promise<Receipt | null> {
+    const values = [tenantId, message.subject, message.messageId];
+    const [row] = await this.database.run<ReceiptColumns>(LOAD_RECEIPT, values);
+    return row === undefined ? null : { taskId: row.receipt_task, fingerprint: row.receipt_fingerprint };
   }
 
   /** Returns at most `limit` events of one stream after a version, in order and decrypted. */
@@ -125,17 +128,15 @@ export class EventLog {
     after: number,
     limit: number,
   ): Promise<{ event: StoredEvent; key: TaskKey | null }[]> {
-    const rows = await this.database.run<StoredEvent & { wrapped_key?: Buffer | null }>(READ_STREAM, [
+    const rows = await this.database.run<StoredEvent & WrappedKeyColumns>(READ_STREAM, [
       tenantId,
       taskId,
       after,
       limit,
     ]);
-    const key = this.decoder.unwrapKey(tenantId, taskId, rows[0]?.wrapped_key ?? null);
-    return rows.map((event) => {
-      delete event.wrapped_key;
-      return { event, key };
-    });
+    const [first] = rows;
+    const key = first === undefined ? null : this.decoder.unwrapKey(tenantId, taskId, first);
+    return rows.map(({ wrapped_key: _wrapped, key_id: _id, ...event }) => ({ event, key }));
   }
 
   /**
@@ -151,12 +152,11 @@ export class EventLog {
     let state = from;
     while ((state?.version ?? 0) < version) {
       const after: number = state?.version ?? 0;
-      const rows = await this.database.run<
-        Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'version' | 'recorded_at'>
-      >(READ_FACTS, [tenantId, taskId, after, version, FACTS_PAGE_SIZE]);
+      const values = [tenantId, taskId, after, version, FACTS_PAGE_SIZE];
+      const rows = await this.database.run<DecodedColumns>(READ_FACTS, values);
       if (rows.length === 0) return null;
       for (const row of rows) {
-        const event = this.decoder.decode({ ...row, content: null }, null);
+        const event = this.decoder.decode(row, null);
         state = evolve(state, event, event);
       }
     }
@@ -169,45 +169,52 @@ export class EventLog {
     return row?.command_fingerprint ?? Buffer.alloc(0);
   }
 
-  /** Returns the columns of the new events: ids, facts, encrypted contents and chained hashes. */
-  private encodeEvents(append: Append, key: TaskKey | null, expected: number) {
-    const { tenantId, taskId, commandId } = append;
-    const ids: string[] = [];
+  /** Returns the columns of the new events: facts, encrypted contents and chained hashes. */
+  private encodeEvents(append: Append, key: TaskKey | null) {
+    const { actor, trace, protocolVersion = null } = append;
+    const packedAppend = packAppendColumns({
+      tenantId: append.tenantId,
+      taskId: append.taskId,
+      actorSubject: actor.subject,
+      actorRole: actor.role,
+      commandId: append.commandId,
+      commandFingerprint: append.fingerprint,
+      correlationId: append.state.contextId,
+      protocolVersion,
+      traceParent: trace?.parent ?? null,
+      traceState: trace?.state ?? null,
+      recordedAt: append.recordedAt,
+    });
     const facts: string[] = [];
     const contents: (Buffer | null)[] = [];
     const hashes: Buffer[] = [];
     let previous = append.head?.hash ?? GENESIS_HASH;
     append.events.forEach((event, index) => {
-      const eventId = eventIdOf(tenantId, taskId, commandId, index);
+      const { eventId, type, version } = event;
       const factsText = JSON.stringify(event.facts);
       // An erased task has no key, so only the facts of its later events are stored.
       const content =
         event.content === undefined || key === null ? null : this.cipher.encrypt(key, eventId, event.content);
-      previous = eventHash(previous, {
-        tenantId,
-        taskId,
-        version: expected + index + 1,
+      previous = eventHash(HASH_VERSION, previous, packedAppend, {
+        version,
         eventId,
-        type: event.type,
-        schemaVersion: EVENT_SCHEMA_VERSION,
+        type,
+        schemaVersion: EVENT_SCHEMA_VERSIONS[type],
+        causationId: append.causes[index]!,
         facts: factsText,
         content,
-        actorSubject: append.actor.subject,
-        actorRole: append.actor.role,
-        commandId,
-        commandFingerprint: append.fingerprint,
-        causationId: append.causationId ?? null,
-        correlationId: append.state.contextId,
-        protocolVersion: append.protocolVersion ?? null,
-        traceParent: append.trace?.parent ?? null,
-        traceState: append.trace?.state ?? null,
-        recordedAt: append.recordedAt,
       });
-      ids.push(eventId);
       facts.push(factsText);
       contents.push(content);
       hashes.push(previous);
     });
-    return { ids, facts, contents, hashes };
+    return { facts, contents, hashes };
   }
 }
+
+interface ReceiptColumns {
+  receipt_task: string;
+  receipt_fingerprint: Buffer;
+}
+
+type Nullable<T> = { [K in keyof T]: T[K] | null };

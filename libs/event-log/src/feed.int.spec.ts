@@ -61,8 +61,8 @@ describe('readFeed', () => {
     const late = await openTransaction(acta.url);
     await late.query(
       `insert into event (tenant_id, task_id, version, event_id, type, schema_version, facts, actor_subject, actor_role,
-         command_id, command_fingerprint, correlation_id, recorded_at, previous_hash, hash, epoch)
-       values ('acme', gen_random_uuid(), 1, gen_random_uuid(), 'TaskSubmitted', 1, '{}', 'x', 'member', 'c', '', 'c', now(), '', '', $1)`,
+         command_id, command_fingerprint, correlation_id, recorded_at, hash_version, previous_hash, hash, epoch)
+       values ('acme', gen_random_uuid(), 1, gen_random_uuid(), 'TaskSubmitted', 1, '{}', 'x', 'member', 'c', '', 'c', now(), 1, '', '', $1)`,
       [replica.database.epoch],
     );
     const view = await replica.sendAndWait(alice, 'meanwhile');

@@ -35,6 +35,32 @@ const RULES = SPECIAL.map(([kind, family, ...networks]) => ({ kind, family, list
 /** All other IPv6 addresses are reserved. */
 const GLOBAL_UNICAST = blockListOf('ipv6', ['2000::/3']);
 
+/** Where an address is: on this machine, in a network that is not public, or in the internet. */
+export type AddressClass = 'loopback' | 'private' | 'public';
+
+/** Peers whose class is kept, because a check of an address costs more than the rest of what is read from a request's headers. */
+const MAX_KNOWN_PEERS = 1_000;
+const knownPeers = new Map<string, AddressClass>();
+
+/** Returns the class of a peer's address. What is not an address, such as a name in `X-Forwarded-For`, counts as public. */
+export function addressClassOf(peer: string): AddressClass {
+  const known = knownPeers.get(peer);
+  if (known !== undefined) return known;
+  const addressClass = classify(peer);
+  if (knownPeers.size >= MAX_KNOWN_PEERS) knownPeers.clear();
+  knownPeers.set(peer, addressClass);
+  return addressClass;
+}
+
+function classify(peer: string): AddressClass {
+  // Node reports an IPv4 peer of a dual-stack socket in IPv6 form.
+  const address = peer.replace(/^::ffff:(?=\d+\.)/i, '').split('%', 1)[0]!;
+  if (isIP(address) === 0) return 'public';
+  const kind = specialAddress(address);
+  if (kind === null) return 'public';
+  return kind === 'a loopback' ? 'loopback' : 'private';
+}
+
 /** Returns the kind of an address with its article ("a loopback"), or null if the address is public. */
 export function specialAddress(address: string): string | null {
   const version = isIP(address);

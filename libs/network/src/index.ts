@@ -1,3 +1,4 @@
+export { type AddressClass, addressClassOf } from './address-rules.js';
 export { HttpFailure } from './http-failure.js';
 export type { HttpResponse } from './http-response.js';
 export { isLoopback, MAX_PROXIES, parseHost, parseTrustProxy } from './listen-address.js';

@@ -1,5 +1,12 @@
 export { ContentCipher, type TaskKey } from './crypto/content-cipher.js';
-export { EventDecoder, type TaskHead } from './crypto/event-decoder.js';
+export {
+  DECODED_COLUMNS,
+  type DecodedColumns,
+  EventDecoder,
+  type TaskHead,
+  type WrappedKeyColumns,
+} from './crypto/event-decoder.js';
+export { ServerKeys } from './crypto/server-keys.js';
 export { ServerSecret, type SigningKey, type SigningPurpose } from './crypto/server-secret.js';
 export { WebhookCipher, type WebhookRows, type WebhookTarget } from './crypto/webhook-cipher.js';
 export { DataDirectory } from './data-directory.js';

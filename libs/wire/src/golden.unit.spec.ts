@@ -34,6 +34,7 @@ const state: TaskState = {
   statusAt: '2026-01-02T03:04:06.789Z',
   statusMessage: 9,
   createdAt: '2026-01-02T03:04:05.000Z',
+  queuedBy: 'event-4',
   version: 9,
   leaseGeneration: 2,
   dispatcherGeneration: 1,
@@ -41,6 +42,7 @@ const state: TaskState = {
   notBefore: null,
   run: {
     id: 'run-2',
+    eventId: 'event-5',
     attempt: 2,
     leaseGeneration: 2,
     dispatcherGeneration: 1,

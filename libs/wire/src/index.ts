@@ -20,7 +20,7 @@ export type { AnyMethod, Method, Operation, Operations, SendRequest, TaskRequest
 export { rest } from './rest/index.js';
 export { type StreamUpdate, updatesOf } from './task/stream-update.js';
 export { asRequestError, jsonRpcHttpStatus, retryAfterSeconds } from './transport/error-details.js';
-export { activeExtensions, EXTENSIONS_HEADER, LEGACY_EXTENSIONS_HEADER } from './transport/extensions.js';
+export { activeExtensions, requestedExtensions } from './transport/extensions.js';
 export type { HttpRoute } from './transport/http-binding.js';
 export type { HttpQuery } from './transport/http-query.js';
 export { encodeError, encodeResult, readCall, type RpcCall, type RpcId } from './transport/json-rpc.js';

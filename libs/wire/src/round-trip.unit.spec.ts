@@ -5,12 +5,14 @@ import {
   type Json,
   type JsonObject,
   type Message,
+  type TaskEvent,
   type TaskView,
   viewBytes,
 } from '@app/domain';
 import fc from 'fast-check';
 import { message } from '../../../test/support/clients/wire-content.js';
 import { sizeOf } from '../../../test/support/extended.js';
+import { recorded, REQUEST } from '../../../test/support/tasks.js';
 import type { A2aCodec } from './codec.js';
 import type { Method, SendRequest } from './requests.js';
 import { PROTOCOLS } from './protocols.js';
@@ -20,21 +22,20 @@ const [v1, v03] = [PROTOCOLS['1.0'].codec, PROTOCOLS['0.3'].codec];
 /** Returns a task whose history is this message. */
 function taskOf(sent: Message) {
   const recordedAt = '2026-01-01T00:00:00.000Z';
-  return new TaskFold('tenant', 'task')
-    .add({
+  const events: TaskEvent[] = [
+    {
       type: 'TaskSubmitted',
       facts: { contextId: 'context', ring: 'ring:a', owner: 'owner', agent: 'agent', acknowledged: true },
-      version: 1,
-      recordedAt,
-    })
-    .add({
+    },
+    {
       type: 'MessageAccepted',
-      facts: { messageId: sent.messageId, parts: sent.parts.length, bytes: 1 },
+      facts: { messageId: sent.messageId, parts: sent.parts.length, bytes: 1, request: REQUEST },
       content: { message: sent },
-      version: 2,
-      recordedAt,
-    })
-    .view();
+    },
+  ];
+  const fold = new TaskFold('tenant', 'task');
+  for (const event of recorded(events, recordedAt)) fold.add(event);
+  return fold.view();
 }
 
 /** The encoding and decoding of one binding of one version. */

@@ -48,7 +48,9 @@ async function openList(/** @type {string} */ url, /** @type {number} */ tasks) 
   const client = new pg.Client(url);
   await client.connect();
   const message = { messageId: randomUUID(), role: 'user', parts: [{ text: 'hello' }] };
-  const { taskId, follower } = await acta.commands.execute(new SendMessage(CALLER, { message, acknowledged: false }));
+  const request = { configuration: { returnImmediately: false } };
+  const send = new SendMessage(CALLER, { message, request, acknowledged: false });
+  const { taskId, follower } = await acta.commands.execute(send);
   await follower.untilOutcome();
   await copyTask(client, new ContentCipher(acta.storage.secret), taskId, tasks - 1);
   const list = () => acta.queries.execute(new ListTasks(CALLER, { pageSize: 50 }));
@@ -99,9 +101,11 @@ async function copyTask(
         where t.tenant_id = $3 and t.task_id = $1`,
       [taskId, ids, CALLER.tenantId],
     );
+    const keys = ids.map((id) => cipher.newKey(CALLER.tenantId, id));
     await client.query(
-      `insert into task_key (tenant_id, task_id, wrapped_key) select $1, id, key from unnest($2::uuid[], $3::bytea[]) as k (id, key)`,
-      [CALLER.tenantId, ids, ids.map((id) => cipher.newKey(CALLER.tenantId, id).wrapped)],
+      `insert into task_key (tenant_id, task_id, key_id, wrapped_key)
+        select $1, k.* from unnest($2::uuid[], $3::text[], $4::bytea[]) as k`,
+      [CALLER.tenantId, ids, keys.map(({ keyId }) => keyId), keys.map(({ wrapped }) => wrapped)],
     );
   }
   // Autovacuum does the same. Index-only scans need the visibility map.

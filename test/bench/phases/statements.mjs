@@ -9,7 +9,12 @@ export async function countStatements(/** @type {string} */ databaseUrl) {
   const message = (/** @type {string} */ text) => ({ messageId: randomUUID(), role: 'user', parts: [{ text }] });
   const send = async (/** @type {object} */ message, /** @type {string | undefined} */ taskId) => {
     const { follower, taskId: sentTo } = await commands.execute(
-      new SendMessage(BOOTSTRAP_ADMIN, { message, acknowledged: false, ...(taskId === undefined ? {} : { taskId }) }),
+      new SendMessage(BOOTSTRAP_ADMIN, {
+        message,
+        request: { configuration: { returnImmediately: false } },
+        acknowledged: false,
+        ...(taskId === undefined ? {} : { taskId }),
+      }),
     );
     await follower.untilOutcome();
     await follower.view();

@@ -26,9 +26,15 @@ function block(heading: string, language: string): string {
   return found[1]!;
 }
 
-/** The README shows the times of the day on which the command was run. */
-const withoutTimes = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'a time'));
+/** The README shows the times and the ids of one run of the command. Equal ids stay equal. */
+function withoutTimesAndIds(value: unknown): unknown {
+  const ids = new Map<string, string>();
+  const nameOf = (id: string) => ids.get(id) ?? ids.set(id, `id ${ids.size + 1}`).get(id)!;
+  const text = JSON.stringify(value)
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'a time')
+    .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, nameOf);
+  return JSON.parse(text);
+}
 
 describe('The README', () => {
   it('shows the response of its curl command, and the command for its timeline', async () => {
@@ -39,9 +45,10 @@ describe('The README', () => {
       await symlink(dataDir, join(cwd, '.acta'));
       const command = block('Start', 'sh').replaceAll(URL_IN_README, server.url);
       const { stdout } = await run('bash', ['-c', command], { cwd });
-      expect(withoutTimes(JSON.parse(stdout))).toEqual(withoutTimes(JSON.parse(block('Start', 'json'))));
+      const response = JSON.parse(stdout) as { result: { task: { id: string } } };
+      expect(withoutTimesAndIds(response)).toEqual(withoutTimesAndIds(JSON.parse(block('Start', 'json'))));
       const again = await run('bash', ['-c', command], { cwd });
-      expect(JSON.parse(again.stdout)).toEqual(JSON.parse(stdout));
+      expect(JSON.parse(again.stdout)).toEqual(response);
 
       const acta = async (args: string) => {
         const argv = [join(ROOT, 'dist/apps/cli/src/main.js'), ...args.split(' ')];
@@ -49,7 +56,7 @@ describe('The README', () => {
         return (await run(process.execPath, argv, { env })).stdout;
       };
       const [, timeline] = /^npm run acta -- (tasks timeline .+)$/m.exec(readme) ?? [];
-      expect(await acta(timeline!)).toContain('TaskCompleted');
+      expect(await acta(timeline!.replace('TASK_ID', response.result.task.id))).toContain('TaskCompleted');
       expect(await acta('audit verify')).toMatch(/1 task/);
     } finally {
       await server.stop();

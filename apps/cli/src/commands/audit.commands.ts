@@ -17,6 +17,8 @@ const REASONS: Readonly<Record<EventLogBreak['reason'], string>> = {
   'missing-event': 'the event is missing',
   'broken-link': 'the event does not contain the hash of the previous event',
   'altered-event': 'the event does not match its own hash',
+  'unknown-hash-version':
+    'the hash of the event has a version that this program does not know; use a newer version of Acta',
   'other-head': 'the task row does not match this last event',
   'no-task-row': 'the task has events and no task row (`acta projections rebuild` creates it)',
   'missing-stream': 'the task has rows and no events',

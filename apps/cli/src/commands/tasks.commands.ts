@@ -13,6 +13,7 @@ import {
 import { formatCount } from '../output/count.js';
 import { taskJson, taskLines } from '../output/task-output.js';
 import { print, sanitizeForTerminal, table } from '../output/terminal.js';
+import { clientName } from '../session/client-name.js';
 import { OPERATOR, operatorOf } from '../session/database-session.js';
 import { withTasks } from '../session/task-session.js';
 import { taskEventCommands } from './task-events.commands.js';
@@ -107,7 +108,12 @@ async function send(text: string, options: SendOptions): Promise<void> {
   const { tenant: tenantId, subject, ring: rings = ['ring:default'], task: taskId, wait = false } = options;
   const principal = { tenantId, subject, role: 'member', rings, agents: [] } as const;
   const message = { messageId: newId(), role: 'user', parts: [{ text }] } as const;
-  const request = { message: { ...message, parts: [...message.parts] }, taskId, acknowledged: !wait };
+  const request = {
+    message: { ...message, parts: [...message.parts] },
+    taskId,
+    request: { configuration: { returnImmediately: !wait }, clientName: clientName() },
+    acknowledged: !wait,
+  };
   const view = await withTasks(
     async ({ commands, signal }) => {
       const { follower } = await commands.execute(new SendMessage(principal, request));

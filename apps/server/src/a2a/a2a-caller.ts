@@ -1,15 +1,9 @@
 import type { Json } from '@app/domain';
 import type { TaskStream } from '@app/streaming';
-import {
-  type A2aCodec,
-  activeExtensions,
-  type CardExtension,
-  EXTENSIONS_HEADER,
-  LEGACY_EXTENSIONS_HEADER,
-  type StreamUpdate,
-} from '@app/wire';
+import { type A2aCodec, activeExtensions, type CardExtension, type StreamUpdate } from '@app/wire';
 import type { FastifyReply } from 'fastify';
 import { agentScopeOf } from '../edge/callers/agent-scope.js';
+import { clientOf } from '../edge/callers/client.js';
 import { disconnectSignal, type EdgeRequest, lastEventIdOf, principalOf } from '../edge/callers/edge-request.js';
 import { traceContextOf } from '../edge/callers/trace-context.js';
 import type { SseSource } from '../edge/streams/sse-streams.js';
@@ -34,17 +28,15 @@ export function callerOf(
     subscriptionUntil: codec.subscriptionUntil,
     signal: disconnectSignal(reply),
     scope,
+    client: clientOf(request),
     trace: traceContextOf(request),
     lastEventId: lastEventIdOf(request),
   };
 }
 
 function activateExtensions(offered: readonly CardExtension[], { headers }: EdgeRequest, reply: FastifyReply): void {
-  const current = headers[EXTENSIONS_HEADER.toLowerCase()];
-  const legacy = headers[LEGACY_EXTENSIONS_HEADER.toLowerCase()];
-  const active = activeExtensions(current ?? legacy, offered);
-  if (active.length === 0) return;
-  reply.header(current === undefined ? LEGACY_EXTENSIONS_HEADER : EXTENSIONS_HEADER, active.join(', '));
+  const { header, uris } = activeExtensions(headers, offered);
+  if (uris.length > 0) reply.header(header, uris.join(', '));
 }
 
 /** Encodes the updates of a task stream as SSE frames. */

@@ -33,6 +33,7 @@ import type {
 import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { AgentScope } from '../edge/callers/agent-scope.js';
+import type { Client } from '../edge/callers/client.js';
 import { AgentCards } from './cards.js';
 import { BlockingSends } from './blocking-sends.js';
 
@@ -42,6 +43,7 @@ export interface A2aCaller {
   /** The `Authorization` header. It is checked again while the response is open. */
   readonly authorization: string | undefined;
   readonly protocolVersion: ProtocolVersion;
+  readonly client: Client;
   readonly trace?: TraceContext;
   readonly scope: AgentScope;
   /** Aborts when the client disconnects. */
@@ -151,11 +153,12 @@ export class A2aOperations {
 
   /** `acknowledged`: the client gets its response before the outcome. */
   private submit(params: SendRequest, caller: A2aCaller, acknowledged: boolean): Promise<SentMessage> {
-    const { message, taskId, contextId, configuration } = params;
-    const { principal, scope, protocolVersion, trace } = caller;
-    const push = configuration.pushConfig;
-    const request = { message, taskId, contextId, acknowledged, protocolVersion, trace, push, ...scope };
-    return this.commands.execute(new SendMessage(principal, request));
+    const { message, taskId, contextId, metadata } = params;
+    const { pushConfig: push, ...configuration } = params.configuration;
+    const { principal, scope, client, protocolVersion, trace } = caller;
+    const request = { configuration, metadata, ...client };
+    const send = { message, taskId, contextId, request, acknowledged, protocolVersion, trace, push, ...scope };
+    return this.commands.execute(new SendMessage(principal, send));
   }
 
   private isStream(operation: Operation): operation is StreamOperation {

@@ -22,7 +22,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     registerCounter({
       name: 'acta_content_skipped_total',
-      help: 'Stored content that was not returned because it is corrupt',
+      help: 'Stored content that was not returned, by reason',
       label: 'reason',
       registers,
       counts: () => decoder.skippedContent,

@@ -6,8 +6,15 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { AgentCards } from '../a2a/cards.js';
 import type { AgentScope } from '../edge/callers/agent-scope.js';
+import type { Client } from '../edge/callers/client.js';
 import type { EdgeRequest } from '../edge/callers/edge-request.js';
-import { CurrentPrincipal, CurrentScope, CurrentTrace, LastEventId } from '../edge/callers/request-parameters.js';
+import {
+  CurrentClient,
+  CurrentPrincipal,
+  CurrentScope,
+  CurrentTrace,
+  LastEventId,
+} from '../edge/callers/request-parameters.js';
 import { bodyOf } from '../edge/http/request-body.js';
 import { Surface } from '../edge/routes/route-config.js';
 import { SseStreams } from '../edge/streams/sse-streams.js';
@@ -35,11 +42,12 @@ export class RestTasksController {
     @CurrentPrincipal() principal: Principal,
     @CurrentScope() scope: AgentScope,
     @CurrentTrace() trace: TraceContext | undefined,
+    @CurrentClient() client: Client,
     @Req() request: EdgeRequest,
   ) {
     const body = parseAndCheckJson(bodyOf(request));
-    const { message } = rest.decodeCreateTask(body, idempotencyKeyOf(request) ?? newId());
-    return rest.encodeTask(await this.tasks.create(principal, message, { ...scope, trace }));
+    const send = rest.decodeCreateTask(body, idempotencyKeyOf(request) ?? newId());
+    return rest.encodeTask(await this.tasks.create(principal, send, { ...scope, client, trace }));
   }
 
   @Get('tasks/:id')

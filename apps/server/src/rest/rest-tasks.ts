@@ -1,10 +1,11 @@
-import { isTerminal, type Message, type Principal, taskNotFound, type TaskView, type TraceContext } from '@app/domain';
+import { isTerminal, type Principal, taskNotFound, type TaskView, type TraceContext } from '@app/domain';
 import { SubscribeToTask } from '@app/streaming';
 import { CancelTask, GetTask, SendMessage, TaskReader } from '@app/tasks';
-import { rest, type SseFrame } from '@app/wire';
+import { rest, type SendRequest, type SseFrame } from '@app/wire';
 import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { AgentScope } from '../edge/callers/agent-scope.js';
+import type { Client } from '../edge/callers/client.js';
 import type { SseSource } from '../edge/streams/sse-streams.js';
 
 /** The operations of the simple REST that are not one command or one query. */
@@ -19,11 +20,12 @@ export class RestTasks {
   /** Creates a task, and returns it without waiting for its outcome. Errors: those of SendMessage. */
   async create(
     principal: Principal,
-    message: Message,
-    options: AgentScope & { readonly trace?: TraceContext },
+    { message, configuration, metadata }: SendRequest,
+    { client, ...options }: AgentScope & { readonly client: Client; readonly trace?: TraceContext },
   ): Promise<TaskView> {
-    const request = { message, acknowledged: true, ...options };
-    const { taskId, follower } = await this.commands.execute(new SendMessage(principal, request));
+    const request = { configuration, metadata, ...client };
+    const send = { message, request, acknowledged: true, ...options };
+    const { taskId, follower } = await this.commands.execute(new SendMessage(principal, send));
     try {
       const view = await follower.view();
       if (view === null) throw taskNotFound(taskId);

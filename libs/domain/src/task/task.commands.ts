@@ -1,4 +1,5 @@
 import type { ArtifactContent, Message } from '../content.js';
+import type { SendRecord } from '../message-request.js';
 import type { LossReason, RetirementReason, UpstreamTask } from './task.events.js';
 
 /** The claim of a run, which may be appended together with the message that starts it. */
@@ -57,10 +58,17 @@ export type TaskCommand =
       readonly agent: string;
       readonly acknowledged: boolean;
       readonly message: Message;
+      readonly request: SendRecord;
       readonly push?: PushTarget;
       readonly claim?: Claim;
     }
-  | { readonly type: 'AddMessage'; readonly message: Message; readonly push?: PushTarget; readonly claim?: Claim }
+  | {
+      readonly type: 'AddMessage';
+      readonly message: Message;
+      readonly request: SendRecord;
+      readonly push?: PushTarget;
+      readonly claim?: Claim;
+    }
   | { readonly type: 'ResumeTask'; readonly claim?: Claim }
   | { readonly type: 'ClaimRun'; readonly claim: Claim }
   | {

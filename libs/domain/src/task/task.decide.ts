@@ -1,5 +1,6 @@
 import { BOUNDS } from '../bounds.js';
 import { encodedBytes, type Message } from '../content.js';
+import type { SendRecord } from '../message-request.js';
 import { DomainError, invalidField, taskNotFound } from '../errors.js';
 import type { Claim, PushTarget, TaskCommand } from './task.commands.js';
 import type { TaskEvent } from './task.events.js';
@@ -23,7 +24,7 @@ export function decide(state: TaskState | null, taskId: string, command: TaskCom
   if (state === null) throw taskNotFound(taskId);
   switch (command.type) {
     case 'AddMessage':
-      return withClaim(state, addMessage(state, taskId, command.message, command.push), command.claim, time);
+      return withClaim(state, addMessage(state, taskId, command), command.claim, time);
     case 'ResumeTask':
       return withClaim(state, resume(state, taskId), command.claim, time);
     case 'ClaimRun':
@@ -69,25 +70,47 @@ function runStarted(state: TaskState, { runId, worker }: Claim): TaskEvent {
 }
 
 function submit(command: Extract<TaskCommand, { type: 'SubmitTask' }>): TaskEvent[] {
-  const { contextId, ring, owner, agent, acknowledged, message, push } = command;
+  const { contextId, ring, owner, agent, acknowledged, message, request, push } = command;
   return [
     { type: 'TaskSubmitted', facts: { contextId, ring, owner, agent, acknowledged } },
     ...setPushConfig(null, push),
-    messageAccepted(message),
+    messageAccepted(message, request),
   ];
 }
 
-function messageAccepted(message: Message): TaskEvent {
+function messageAccepted(message: Message, request: SendRecord): TaskEvent {
   const { messageId, parts, referenceTaskIds } = message;
-  const facts = { messageId, parts: parts.length, bytes: encodedBytes(message) };
+  const { configuration, extensions, addressClass, metadata, clientName } = request;
+  const hasContent = metadata !== undefined || clientName !== undefined;
   return {
     type: 'MessageAccepted',
-    facts: referenceTaskIds === undefined ? facts : { ...facts, referenceTaskIds },
-    content: { message },
+    facts: {
+      messageId,
+      parts: parts.length,
+      bytes: sentBytes(message, request),
+      ...(referenceTaskIds === undefined ? {} : { referenceTaskIds }),
+      request: withoutUndefined({ configuration: withoutUndefined(configuration), extensions, addressClass }),
+    },
+    content: hasContent ? { message, request: withoutUndefined({ metadata, clientName }) } : { message },
   };
 }
 
-function addMessage(state: TaskState, taskId: string, message: Message, push?: PushTarget): TaskEvent[] {
+/** New events equal those that are read again, so absent values are omitted. */
+function withoutUndefined<T extends object>(value: T): T {
+  const present: Partial<T> = {};
+  for (const name in value) if (value[name] !== undefined) present[name] = value[name];
+  return present as T;
+}
+
+/** Returns the bytes that a send adds to the history: its message, and the metadata of its request. */
+const sentBytes = (message: Message, { metadata }: SendRecord): number =>
+  encodedBytes(message) + (metadata === undefined ? 0 : encodedBytes(metadata));
+
+function addMessage(
+  state: TaskState,
+  taskId: string,
+  { message, request, push }: Extract<TaskCommand, { type: 'AddMessage' }>,
+): TaskEvent[] {
   if (isTerminal(state.status)) throw taskEnded(state, taskId);
   const { count, bytes } = state.clientMessages;
   if (count >= BOUNDS.clientMessages) {
@@ -96,14 +119,14 @@ function addMessage(state: TaskState, taskId: string, message: Message, push?: P
       `the task already has ${BOUNDS.clientMessages} messages, which is the limit; start a new task`,
     );
   }
-  const total = bytes + encodedBytes(message);
+  const total = bytes + sentBytes(message, request);
   if (total > BOUNDS.clientHistoryBytes) {
     throw invalidField(
       'message',
       `the task's messages would have ${total} bytes; the limit is ${BOUNDS.clientHistoryBytes} bytes; start a new task`,
     );
   }
-  return [...setPushConfig(state, push), messageAccepted(message)];
+  return [...setPushConfig(state, push), messageAccepted(message, request)];
 }
 
 function setPushConfig(state: TaskState | null, push: PushTarget | undefined): TaskEvent[] {

@@ -1,4 +1,6 @@
 import type { EventContent } from '../content.js';
+import type { RequestFacts } from '../message-request.js';
+import type { TraceContext } from '../trace-context.js';
 
 /** The facts of each event type, which Acta decided. What people and agents wrote is content, which is stored encrypted. */
 export interface TaskEventFacts {
@@ -10,7 +12,15 @@ export interface TaskEventFacts {
     /** The first send returned before an outcome, so a direct message response must become a completion. */
     acknowledged: boolean;
   };
-  MessageAccepted: { messageId: string; parts: number; bytes: number; referenceTaskIds?: string[] };
+  MessageAccepted: {
+    messageId: string;
+    parts: number;
+    /** The size of the message and of the metadata of its request. */
+    bytes: number;
+    referenceTaskIds?: string[];
+    /** The request that brought the message. */
+    request: RequestFacts;
+  };
   RunStarted: {
     runId: string;
     attempt: number;
@@ -111,13 +121,14 @@ export type TaskEvent = {
   [T in TaskEventType]: { readonly type: T; readonly facts: TaskEventFacts[T]; readonly content?: EventContent };
 }[TaskEventType];
 
-/** The position of an event in its stream. */
+/** The position of an event in its stream, and the columns beside its facts that a fold needs. */
 export interface EventPosition {
   /** Counts from 1 in each stream. */
   readonly version: number;
   /** RFC 3339, UTC, milliseconds. */
   readonly recordedAt: string;
+  /** Later events name it as their cause. */
+  readonly eventId: string;
+  /** The trace context of the request that the event belongs to. */
+  readonly trace?: TraceContext;
 }
-
-/** Schema version of new events. A change of an event's shape increments it. */
-export const EVENT_SCHEMA_VERSION = 1;

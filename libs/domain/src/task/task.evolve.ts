@@ -1,5 +1,7 @@
+import { NIL_UUID } from '../ids.js';
+import type { TraceContext } from '../trace-context.js';
 import type { EventPosition, TaskEvent } from './task.events.js';
-import { isInterrupted, type Run, type TaskState, type TaskStatus } from './task.state.js';
+import { isInterrupted, isQueued, type Run, type TaskState, type TaskStatus } from './task.state.js';
 
 type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 
@@ -10,7 +12,7 @@ type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 export function evolve(before: TaskState | null, event: TaskEvent, position: EventPosition): TaskState {
   if (event.type === 'TaskSubmitted') return submitted(event, position);
   if (before === null) throw new Error(`a stream must start with TaskSubmitted, not with ${event.type}`);
-  const { version, recordedAt } = position;
+  const { version, recordedAt, eventId, trace } = position;
   const state: TaskState = { ...before, version, recordedAt };
   const withStatus = (status: TaskStatus, hasMessage: boolean): TaskState => ({
     ...state,
@@ -24,12 +26,14 @@ export function evolve(before: TaskState | null, event: TaskEvent, position: Eve
       const { count, bytes } = state.clientMessages;
       const clientMessages = { count: count + 1, bytes: bytes + event.facts.bytes, lastVersion: version };
       // The sender of a second message already knows the task.
-      const next = { ...state, clientMessages, acknowledged: state.acknowledged || count > 0 };
-      return isInterrupted(state.status) ? withNextTurn(next) : next;
+      const next = { ...withTrace(state, trace), clientMessages, acknowledged: state.acknowledged || count > 0 };
+      if (isInterrupted(state.status)) return { ...withNextTurn(next), queuedBy: eventId };
+      // A message to an active run starts the next turn if the run does not read it.
+      return count > 0 && isQueued(state) ? next : { ...next, queuedBy: eventId };
     }
     case 'RunStarted': {
       const { attempt, leaseGeneration } = event.facts;
-      const run = startedRun(event, recordedAt);
+      const run = startedRun(event, position, state.trace);
       return { ...withStatus('working', false), leaseGeneration, attempts: attempt, notBefore: null, run };
     }
     case 'StatusReported': {
@@ -51,7 +55,7 @@ export function evolve(before: TaskState | null, event: TaskEvent, position: Eve
       return event.facts.nextTurn ? { ...withNextTurn(interrupted), acknowledged: true } : interrupted;
     }
     case 'TaskResumed': {
-      const resumed = withNextTurn(state);
+      const resumed = { ...withNextTurn(withTrace(state, trace)), queuedBy: eventId };
       return { ...resumed, acknowledged: true, resumedGeneration: resumed.dispatcherGeneration };
     }
     case 'ReplySent':
@@ -74,7 +78,12 @@ export function evolve(before: TaskState | null, event: TaskEvent, position: Eve
     }
     case 'CancelRequested':
       // The caller that cancels knows the task, so the task must not end with a direct message response.
-      return { ...state, acknowledged: true, cancelDeadline: event.facts.deadline };
+      return {
+        ...state,
+        acknowledged: true,
+        cancelDeadline: event.facts.deadline,
+        cancelRequestedBy: eventId,
+      };
     case 'TaskCanceled':
       return {
         ...withStatus('canceled', event.facts.messageId !== undefined),
@@ -96,12 +105,20 @@ export function evolve(before: TaskState | null, event: TaskEvent, position: Eve
       return { ...state, run: endedRun(state, 'lost', event.facts.seq) };
     case 'RunRetried': {
       const { attempt, dispatcherGeneration, notBefore, counted } = event.facts;
-      return { ...state, dispatcherGeneration, notBefore, attempts: counted ? attempt : attempt - 1 };
+      const attempts = counted ? attempt : attempt - 1;
+      return { ...state, dispatcherGeneration, notBefore, attempts, queuedBy: eventId };
     }
+    default:
+      // A newer version of Acta can have recorded types that this one does not know.
+      event satisfies never;
+      return state;
   }
 }
 
-/** Applies several new events at the positions that the append will assign to them. */
+/**
+ * Applies several new events, to decide what follows them. Their ids do not affect a decision, so the state has none. The
+ * state that is stored is that of `positionEvents`.
+ */
 export function evolveAll(state: TaskState | null, events: readonly TaskEvent[], recordedAt: string): TaskState | null {
   return events.reduce<TaskState | null>(
     (current, event) => evolve(current, event, nextPosition(current, recordedAt)),
@@ -109,15 +126,16 @@ export function evolveAll(state: TaskState | null, events: readonly TaskEvent[],
   );
 }
 
-/** Returns the position of the event that follows a state. */
+/** Returns the position of the event that follows a state, for a decision. */
 export const nextPosition = (state: TaskState | null, recordedAt: string): EventPosition => ({
   version: (state?.version ?? 0) + 1,
   recordedAt,
+  eventId: NIL_UUID,
 });
 
 const END_STATUS = { TaskCompleted: 'completed', TaskFailed: 'failed', TaskRejected: 'rejected' } as const;
 
-function submitted({ facts }: EventOf<'TaskSubmitted'>, { version, recordedAt }: EventPosition): TaskState {
+function submitted({ facts }: EventOf<'TaskSubmitted'>, { version, recordedAt, eventId }: EventPosition): TaskState {
   const { contextId, ring, owner, agent, acknowledged } = facts;
   return {
     contextId,
@@ -129,6 +147,7 @@ function submitted({ facts }: EventOf<'TaskSubmitted'>, { version, recordedAt }:
     statusAt: recordedAt,
     statusMessage: null,
     createdAt: recordedAt,
+    queuedBy: eventId,
     recordedAt,
     version,
     leaseGeneration: 0,
@@ -153,20 +172,34 @@ const withNextTurn = (state: TaskState): TaskState => ({
   queuedAt: state.recordedAt,
 });
 
-function startedRun({ facts }: EventOf<'RunStarted'>, startedAt: string): Run {
+/** Replaces the trace context of the work that is queued next. A request without one has none. */
+function withTrace(state: TaskState, trace: TraceContext | undefined): TaskState {
+  if (trace !== undefined) return { ...state, trace };
+  if (state.trace === undefined) return state;
+  const { trace: _, ...rest } = state;
+  return rest;
+}
+
+function startedRun(
+  { facts }: EventOf<'RunStarted'>,
+  { eventId, recordedAt }: EventPosition,
+  trace: TraceContext | undefined,
+): Run {
   const { runId, attempt, leaseGeneration, dispatcherGeneration, worker } = facts;
-  return {
+  const run = {
     id: runId,
+    eventId,
     attempt,
     leaseGeneration,
     dispatcherGeneration,
     worker,
-    startedAt,
+    startedAt: recordedAt,
     endedAt: null,
     outcome: null,
     seq: 0,
     artifacts: [],
   };
+  return trace === undefined ? run : { ...run, trace };
 }
 
 const withWrite = (run: Run | null, seq: number, changes: Partial<Run> = {}): Run | null =>

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { agentMessage, aMessage, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
+import { addMessage, agentMessage, aMessage, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
 import { DomainError } from '../errors.js';
 import type { Fence, RunOutput, TaskCommand } from './task.commands.js';
 import { decide } from './task.decide.js';
-import { evolve, evolveAll } from './task.evolve.js';
+import { positionEvents } from './task.causation.js';
+import { evolve } from './task.evolve.js';
 import type { TaskEvent } from './task.events.js';
 import { activeRun, isTerminal, TASK_STATUSES, type TaskState } from './task.state.js';
 import { TaskFold } from '../view/task.fold.js';
@@ -57,11 +58,8 @@ const staleFence = (state: TaskState | null): Fence => {
 const step: fc.Arbitrary<{ stale: boolean; make: Step }> = fc.oneof(
   fc.boolean().map((claimed) => ({
     stale: false,
-    make: (_: TaskState | null, second: number): TaskCommand => ({
-      type: 'AddMessage',
-      message: aMessage(`m${second}`),
-      ...(claimed ? { claim: claimOf(second) } : {}),
-    }),
+    make: (_: TaskState | null, second: number): TaskCommand =>
+      addMessage(aMessage(`m${second}`), claimed ? { claim: claimOf(second) } : {}),
   })),
   fc.constant({
     stale: false,
@@ -106,12 +104,14 @@ const timeOf = (second: number): string => new Date(Date.UTC(2026, 0, 1) + secon
 interface History {
   state: TaskState;
   events: RecordedEvent[];
+  causes: (string | null)[];
 }
 
 /** Applies the steps, and checks the invariants after each step. */
 function applySteps(steps: readonly { stale: boolean; make: Step }[]): History {
   let state: TaskState | null = null;
   const events: RecordedEvent[] = [];
+  const causes: (string | null)[] = [];
   const run = (command: TaskCommand, second: number): readonly TaskEvent[] => {
     let decided: readonly TaskEvent[];
     try {
@@ -120,14 +120,16 @@ function applySteps(steps: readonly { stale: boolean; make: Step }[]): History {
       if (error instanceof DomainError) return [];
       throw error;
     }
-    const after = evolveAll(state, decided, timeOf(second));
-    for (const event of decided) {
-      const position = { version: events.length + 1, recordedAt: timeOf(second) };
-      state = evolve(state, event, position);
-      expect(state.version).toBe(position.version);
-      events.push({ ...event, ...position });
+    if (decided.length === 0) return decided;
+    const eventIds = decided.map((_, ordinal) => `event ${events.length + ordinal + 1}`);
+    const positioned = positionEvents(state, decided, { recordedAt: timeOf(second), eventIds });
+    for (const event of positioned.events) {
+      state = evolve(state, event, event);
+      expect(state.version).toBe(events.length + 1);
+      events.push(event);
     }
-    expect(state).toEqual(after);
+    causes.push(...positioned.causes);
+    expect(state).toEqual(positioned.after);
     return decided;
   };
   run(SUBMIT, 0);
@@ -140,7 +142,7 @@ function applySteps(steps: readonly { stale: boolean; make: Step }[]): History {
       expect(activeRun(state!)!.id).toBe(activeRun(before)!.id);
     }
   });
-  return { state: state!, events };
+  return { state: state!, events, causes };
 }
 
 const histories = fc.array(step, { maxLength: 40 }).map(applySteps);
@@ -185,6 +187,18 @@ describe('any sequence of commands to a task', () => {
           }
           before = after;
         }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('names an earlier event of the task as the cause of an event, or none', () => {
+    fc.assert(
+      fc.property(histories, ({ events, causes }) => {
+        causes.forEach((cause, index) => {
+          const earlier = events.slice(0, index).map(({ eventId }) => eventId);
+          if (cause !== null) expect(earlier).toContain(cause);
+        });
       }),
       { numRuns: 200 },
     );

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { given } from '../../../../test/support/decider-spec.js';
-import { aMessage, CLAIM, COMPLETED, record, RUNNING, SUBMIT, SUBMITTED } from '../../../../test/support/tasks.js';
+import {
+  addMessage,
+  aMessage,
+  CLAIM,
+  COMPLETED,
+  record,
+  RUNNING,
+  SUBMIT,
+  SUBMITTED,
+} from '../../../../test/support/tasks.js';
 import { BOUNDS } from '../bounds.js';
 import type { TaskEvent } from './task.events.js';
 
@@ -18,7 +27,7 @@ describe('a push configuration of a task', () => {
       .when({ ...SUBMIT, push: target('c'), claim: CLAIM })
       .then([{ type: 'TaskSubmitted' }, pushConfigSet('c'), { type: 'MessageAccepted' }, { type: 'RunStarted' }]);
     given(SUBMITTED)
-      .when({ type: 'AddMessage', message: aMessage('more'), push: target('c') })
+      .when(addMessage(aMessage('more'), { push: target('c') }))
       .then([pushConfigSet('c'), { type: 'MessageAccepted' }]);
   });
 
@@ -62,7 +71,7 @@ describe('a push configuration of a task', () => {
       .when({ type: 'SetPushConfig', push: target('c3') })
       .then([pushConfigSet('c3')]);
     given(full)
-      .when({ type: 'AddMessage', message: aMessage('more'), push: target('one more') })
+      .when(addMessage(aMessage('more'), { push: target('one more') }))
       .then('InvalidParameters');
   });
 

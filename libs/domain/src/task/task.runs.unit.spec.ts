@@ -7,6 +7,7 @@ import {
   FENCE,
   INPUT_REQUESTED,
   record,
+  REQUEST,
   RETRY,
   RUNNING,
   WRITE,
@@ -147,7 +148,7 @@ describe('RecordRun', () => {
   });
 
   it('starts the next turn immediately if the run has not read a message', () => {
-    given([...RUNNING, { type: 'MessageAccepted', facts: { messageId: 'm', parts: 1, bytes: 1 } }])
+    given([...RUNNING, { type: 'MessageAccepted', facts: { messageId: 'm', parts: 1, bytes: 1, request: REQUEST } }])
       .when(record([{ type: 'input-required', message }]))
       .then([{ type: 'InputRequested', facts: { nextTurn: true } }]);
   });

@@ -1,3 +1,4 @@
+import type { TraceContext } from '../trace-context.js';
 import type { UpstreamTask } from './task.events.js';
 
 const ACTIVE_STATUSES = ['submitted', 'working'] as const;
@@ -20,6 +21,10 @@ export const isInterrupted = (status: TaskStatus): status is InterruptedStatus =
 /** One attempt of an agent to execute the current turn. */
 export interface Run {
   readonly id: string;
+  /** Id of its `RunStarted`, which is the cause of its events. */
+  readonly eventId: string;
+  /** The trace context of the request that it executes. */
+  readonly trace?: TraceContext;
   readonly attempt: number;
   readonly leaseGeneration: number;
   readonly dispatcherGeneration: number;
@@ -47,6 +52,10 @@ export interface TaskState {
   readonly createdAt: string;
   /** When the current turn was queued; absent in the first turn, which is queued when the task is created. */
   readonly queuedAt?: string;
+  /** Id of the event that queued the current turn, or its retry. It is the cause of the next run. */
+  readonly queuedBy: string;
+  /** The trace context of the newest request that the agent has to process: a message, or a resume. */
+  readonly trace?: TraceContext;
   /** When the last event was recorded. */
   readonly recordedAt: string;
   readonly version: number;
@@ -60,6 +69,8 @@ export interface TaskState {
   readonly acknowledged: boolean;
   readonly clientMessages: { readonly count: number; readonly bytes: number; readonly lastVersion: number };
   readonly cancelDeadline: string | null;
+  /** Id of the `CancelRequested`, which is the cause of the cancel that follows it. */
+  readonly cancelRequestedBy?: string;
   /** The task of an upstream agent that does the work. Later runs and turns continue it. Absent until that agent has named it. */
   readonly upstream?: UpstreamTask;
   /** The task failed because the output of its agent violated the contract. */

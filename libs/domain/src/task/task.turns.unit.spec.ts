@@ -1,11 +1,13 @@
 import { describe, it } from '@jest/globals';
 import { given } from '../../../../test/support/decider-spec.js';
 import {
+  addMessage,
   aMessage,
   CLAIM,
   COMPLETED,
   DEADLINE,
   INPUT_REQUESTED,
+  REQUEST,
   RUNNING,
   STARTED,
   SUBMIT,
@@ -16,7 +18,7 @@ import type { TaskCommand } from './task.commands.js';
 import type { TaskEvent } from './task.events.js';
 
 const CANCEL: TaskCommand = { type: 'CancelTask', policy: 'fence', deadline: DEADLINE };
-const add = (text: string): TaskCommand => ({ type: 'AddMessage', message: aMessage(text) });
+const add = (text: string): TaskCommand => addMessage(aMessage(text));
 
 describe('SubmitTask', () => {
   it('records the task and its message', () => {
@@ -46,13 +48,13 @@ describe('a command to a missing task', () => {
 describe('AddMessage', () => {
   it('adds the message to the history of a working task and starts no second run', () => {
     given(RUNNING)
-      .when({ type: 'AddMessage', message: aMessage('more'), claim: { runId: 'run-2', worker: 'w' } })
+      .when(addMessage(aMessage('more'), { claim: { runId: 'run-2', worker: 'w' } }))
       .then([{ type: 'MessageAccepted' }]);
   });
 
   it('starts the next turn of a task that requires input, and increments the dispatcher generation', () => {
     given([...RUNNING, INPUT_REQUESTED])
-      .when({ type: 'AddMessage', message: aMessage('answer'), claim: { runId: 'run-2', worker: 'w' } })
+      .when(addMessage(aMessage('answer'), { claim: { runId: 'run-2', worker: 'w' } }))
       .then([
         { type: 'MessageAccepted' },
         { type: 'RunStarted', facts: { runId: 'run-2', attempt: 1, leaseGeneration: 2, dispatcherGeneration: 2 } },
@@ -66,7 +68,8 @@ describe('AddMessage', () => {
   });
 
   it('fails with InvalidParameters if the history has the maximum number of messages or bytes', () => {
-    const accepted: TaskEvent = { type: 'MessageAccepted', facts: { messageId: 'm', parts: 1, bytes: 10 } };
+    const facts = { messageId: 'm', parts: 1, bytes: 10, request: REQUEST };
+    const accepted: TaskEvent = { type: 'MessageAccepted', facts };
     const many = Array.from({ length: BOUNDS.clientMessages - 2 }, () => accepted);
     given([...RUNNING, ...many])
       .when(add('the hundredth'))
@@ -76,7 +79,7 @@ describe('AddMessage', () => {
       .then('InvalidParameters');
     const large: TaskEvent = {
       type: 'MessageAccepted',
-      facts: { ...accepted.facts, bytes: BOUNDS.clientHistoryBytes },
+      facts: { ...facts, bytes: BOUNDS.clientHistoryBytes },
     };
     given([...RUNNING, large])
       .when(add('x'))
@@ -93,7 +96,7 @@ describe('AddMessage', () => {
       { type: 'RunLost', facts: { runId: 'run-1', reason: 'lease-expired' } },
       { type: 'RunRetried', facts: { attempt: 1, dispatcherGeneration: 2, notBefore, counted: true } },
     ])
-      .when({ type: 'AddMessage', message: aMessage('hurry'), claim: { runId: 'run-2', worker: 'w' } })
+      .when(addMessage(aMessage('hurry'), { claim: { runId: 'run-2', worker: 'w' } }))
       .then([{ type: 'MessageAccepted' }]);
   });
 });

@@ -1,8 +1,10 @@
 import type { ArtifactContent, Message } from '../content.js';
-import { contextIdOf, isPrintableId } from '../ids.js';
+import type { MessageRequest } from '../message-request.js';
+import { derivedId, isPrintableId } from '../ids.js';
 import { evolve } from '../task/task.evolve.js';
 import type { TaskState } from '../task/task.state.js';
 import { messagePlaceholder, type MissingContent } from './placeholder.js';
+import { requestOfEvent } from './request-of-event.js';
 import type { RecordedEvent, TaskView } from './task.view.js';
 import { boundView, type SizedArtifact, type SizedMessage } from './view-bounds.js';
 
@@ -44,8 +46,8 @@ export class TaskFold {
   }
 
   /** Returns all messages that can be read, oldest first, without bounds. */
-  messages(): Message[] {
-    return this.sizedMessages.flatMap(({ message }) => message ?? []);
+  messages(): ConversationMessage[] {
+    return conversationOf(this.sizedMessages);
   }
 
   /** Returns the task within the bounds of a response. */
@@ -101,10 +103,23 @@ export function messageOfEvent(taskId: string, event: RecordedEvent): SizedMessa
   const { facts, content, missing } = event;
   if (!('messageId' in facts) || facts.messageId === undefined) return null;
   const { messageId, bytes = 0 } = facts;
+  const request = requestOfEvent(event);
   const ids = { messageId, role: event.type === 'MessageAccepted' ? ('user' as const) : ('agent' as const) };
   const erased = missing === 'unreadable' ? null : messagePlaceholder(taskId, ids, 'erased');
-  return { ...ids, bytes, message: content?.message ?? erased };
+  return { ...ids, bytes, message: content?.message ?? erased, ...(request === undefined ? {} : { request }) };
 }
+
+/** A message as an agent receives it, with the request that brought it. Messages of the agent have none. */
+export interface ConversationMessage {
+  readonly message: Message;
+  readonly request?: MessageRequest;
+}
+
+/** Returns the messages that can be read. */
+export const conversationOf = (messages: readonly SizedMessage[]): ConversationMessage[] =>
+  messages.flatMap(({ message, request }) =>
+    message === null ? [] : [request === undefined ? { message } : { message, request }],
+  );
 
 /** Returns an artifact with one more chunk, if the chunk can be read. */
 export function appendChunk(
@@ -138,5 +153,7 @@ const isPlainText = (part: ArtifactContent['parts'][number]): part is { text: st
 
 /** Returns the state with a context id that clients can send: an unusable stored one is replaced by one derived from the task. */
 export function withUsableContext(tenantId: string, taskId: string, state: TaskState): TaskState {
-  return isPrintableId(state.contextId) ? state : { ...state, contextId: contextIdOf(tenantId, state.owner, taskId) };
+  return isPrintableId(state.contextId)
+    ? state
+    : { ...state, contextId: derivedId('context', tenantId, state.owner, taskId) };
 }

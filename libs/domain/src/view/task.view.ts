@@ -31,7 +31,14 @@ export interface TaskView {
 }
 
 /** An event at its position in the stream. Its content is decrypted, unless it is `missing`. */
-export type RecordedEvent = TaskEvent & EventPosition & { readonly missing?: MissingContent };
+export type RecordedEvent = TaskEvent &
+  EventPosition & {
+    /** The A2A version of the request that the event records. Absent: no A2A request did. */
+    readonly protocolVersion?: string;
+    readonly missing?: MissingContent;
+    /** A newer version of Acta recorded the event. Its facts are as stored, and some may be unknown. */
+    readonly newerSchema?: true;
+  };
 
 /** Returns whether a blocking send can return: the task has ended, or it requires input or an authorization. */
 export const hasOutcome = ({ status }: TaskState): boolean => isTerminal(status) || isInterrupted(status);

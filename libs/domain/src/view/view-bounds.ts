@@ -1,5 +1,6 @@
 import { BOUNDS } from '../bounds.js';
 import { encodedBytes, type ArtifactContent, type Message } from '../content.js';
+import type { MessageRequest } from '../message-request.js';
 import type { TaskState } from '../task/task.state.js';
 import {
   messagePlaceholder,
@@ -17,6 +18,8 @@ export interface SizedMessage {
   readonly bytes: number;
   /** Null: the content cannot be read, and a view omits the message. */
   readonly message: Message | null;
+  /** The request that brought the message. Absent for a message of the agent. */
+  readonly request?: MessageRequest;
 }
 
 /** An artifact of a task; `bytes` and `parts` are the sums of its chunks. */

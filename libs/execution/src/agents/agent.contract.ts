@@ -4,6 +4,7 @@ import type {
   ArtifactContent,
   JsonObject,
   Message,
+  MessageRequest,
   Part,
   RetryPolicy,
   UpstreamTask,
@@ -79,7 +80,16 @@ export interface AgentContext {
   readonly history: readonly Message[];
   /** The text parts of the message, joined by line breaks. */
   readonly text: string;
+  /** The metadata of the message. */
   readonly metadata: JsonObject;
+  /**
+   * The request that brought the message: its own metadata, the response configuration that the client wants, the extensions
+   * that it named, the A2A version, and the client. `trace` is the trace context of this turn, which after a resume is that of
+   * the resume.
+   */
+  readonly request: MessageRequest;
+  /** Returns the request that brought a message of `message`, `history` or `messages()`. Null for a message of the agent. */
+  requestOf(message: Message): MessageRequest | null;
   readonly signal: AbortSignal;
   /** 1 for the first attempt of a turn. */
   readonly attempt: number;

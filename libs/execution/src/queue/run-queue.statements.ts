@@ -111,7 +111,7 @@ export const OVERDUE_CANCELS: NamedStatement = {
 /** A separate statement after the locks, because the snapshot of the locking statement can be older than the locks. */
 export const HEADS: NamedStatement = {
   name: 'locked_heads',
-  text: `select p.tenant_id, p.task_id, t.state, t.head_hash, k.wrapped_key
+  text: `select p.tenant_id, p.task_id, t.state, t.head_hash, k.wrapped_key, k.key_id
     from unnest($1::text[], $2::uuid[]) with ordinality as p (tenant_id, task_id, nth)
     join task t on t.tenant_id = p.tenant_id and t.task_id = p.task_id
     left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id

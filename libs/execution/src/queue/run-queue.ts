@@ -1,5 +1,12 @@
 import type { TaskState } from '@app/domain';
-import { Database, EventDecoder, type Executor, type NamedStatement, type TaskHead } from '@app/storage';
+import {
+  Database,
+  EventDecoder,
+  type Executor,
+  type NamedStatement,
+  type TaskHead,
+  type WrappedKeyColumns,
+} from '@app/storage';
 import { LeaseOptions } from '@app/tasks';
 import { Injectable } from '@nestjs/common';
 import { ExecutionOptions } from '../execution-options.js';
@@ -23,12 +30,11 @@ export interface LockedTask {
   readonly head: TaskHead;
 }
 
-interface HeadRow {
+interface HeadRow extends WrappedKeyColumns {
   tenant_id: string;
   task_id: string;
   state: TaskState;
   head_hash: Buffer;
-  wrapped_key: Buffer | null;
 }
 
 /** The first key of the advisory locks on tenants. The second key is a hash of the tenant. */

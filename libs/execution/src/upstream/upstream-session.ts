@@ -1,11 +1,12 @@
 import {
   type A2aClient,
   ClientFailure,
+  type OutgoingMessage,
   type UpstreamIds,
   type UpstreamTaskSnapshot,
   type UpstreamUpdate,
 } from '@app/client';
-import { derivedId, type Message, type UpstreamTask } from '@app/domain';
+import { derivedId, type Message, type MessageRequest, type UpstreamTask } from '@app/domain';
 import type { AgentContext } from '../agents/agent.contract.js';
 
 /** Number of a task's newest messages whose ids are compared with the sent ones. */
@@ -23,14 +24,18 @@ export class UpstreamSession {
   private upstream: UpstreamTask | null;
   private readonly contextId: string;
 
+  private readonly client: A2aClient;
+
   constructor(
-    private readonly client: A2aClient,
+    /** Its requests continue the trace of the turn, and name the extensions of the client. */
+    private readonly agent: A2aClient,
     private readonly ctx: AgentContext,
     /** Ends all requests except the cancel. */
     private readonly signal: AbortSignal,
   ) {
     const { tenant, owner, ring, contextId } = ctx.task;
-    this.streams = client.card.streaming;
+    this.client = agent.within(ctx.request);
+    this.streams = agent.card.streaming;
     this.upstream = ctx.upstream;
     // Tenants and owners may use the same context id, so all of them are part of the upstream context id.
     this.contextId = ctx.upstream?.contextId ?? derivedId('upstream-context', tenant, owner, ring, contextId);
@@ -65,12 +70,18 @@ export class UpstreamSession {
   }
 
   stream(message: Message): UpstreamEvents {
-    return this.client.stream(this.outgoing(message, false), this.signal);
+    const request = this.requestOf(message);
+    return this.agent.within(request).stream(this.outgoing(message, request), this.signal);
   }
 
-  /** Sends a message and returns without waiting for the outcome. */
+  /**
+   * Sends a message and returns without waiting for the outcome, whatever the client requested: the outcome is read later, and
+   * no connection must stay open until then.
+   */
   send(message: Message): Promise<UpstreamUpdate> {
-    return this.client.send(this.outgoing(message, true), this.signal);
+    const request = this.requestOf(message);
+    const configuration = { ...request.configuration, returnImmediately: true };
+    return this.agent.within(request).send(this.outgoing(message, { ...request, configuration }), this.signal);
   }
 
   subscribe(lastEventId: string | undefined): UpstreamEvents {
@@ -108,11 +119,24 @@ export class UpstreamSession {
     return this.client.cancelTask(taskId, limit).catch(() => this.client.getTask(taskId, 0, limit));
   }
 
-  private outgoing(message: Message, returnImmediately: boolean) {
+  /** Returns the request that brought a message, in the trace of the turn. */
+  private requestOf(message: Message): MessageRequest {
+    const { request } = this.ctx;
+    const { trace: _, ...sent } = this.ctx.requestOf(message) ?? request;
+    return request.trace === undefined ? sent : { ...sent, trace: request.trace };
+  }
+
+  private outgoing(message: Message, { metadata, configuration }: MessageRequest): OutgoingMessage {
     // The upstream agent does not know the ids of other tasks.
     const { referenceTaskIds: _, ...content } = message;
     const { contextId, upstream } = this;
     const target = upstream === null ? { contextId } : { contextId: upstream.contextId, taskId: upstream.taskId };
-    return { message: { ...content, messageId: this.sentIdOf(message) }, ...target, returnImmediately };
+    const { acceptedOutputModes, returnImmediately, historyLength = 0 } = configuration;
+    return {
+      message: { ...content, messageId: this.sentIdOf(message) },
+      ...target,
+      ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+      configuration: { acceptedOutputModes, returnImmediately, historyLength },
+    };
   }
 }

@@ -125,7 +125,8 @@ export class WorkerClaims {
   private async describe(principal: Principal, claimed: AppliedTask): Promise<WorkerRun | null> {
     const { taskId, head } = claimed;
     const { state, key } = head;
-    const conversation = splitConversation(await this.reader.conversation(principal.tenantId, { taskId, state, key }));
+    const messages = await this.reader.conversation(principal.tenantId, { taskId, state, key });
+    const conversation = splitConversation(messages, state.run?.trace);
     if (conversation === null) {
       await this.failWithoutMessage(principal, claimed);
       return null;

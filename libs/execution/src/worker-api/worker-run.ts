@@ -2,6 +2,7 @@ import {
   derivedId,
   DomainError,
   type Message,
+  type MessageRequest,
   type Principal,
   type RetryPolicy,
   type RunOutput,
@@ -37,6 +38,8 @@ export interface WorkerRun {
   readonly version: number;
   /** The message to process. */
   readonly message: Message;
+  /** The request that brought it. Its trace context is that of the turn. */
+  readonly request: MessageRequest;
   /** All other messages, oldest first. */
   readonly history: readonly Message[];
 }
@@ -58,7 +61,11 @@ export interface WorkerResponse {
   /** Duration of the lease since its last renewal (by a claim or heartbeat); 0 after the run has ended. */
   readonly leaseMs: number;
   /** Messages of the client after `readThrough`. */
-  readonly messages: readonly { readonly version: number; readonly message: Message }[];
+  readonly messages: readonly {
+    readonly version: number;
+    readonly message: Message;
+    readonly request: MessageRequest;
+  }[];
 }
 
 /** Converts one output of a publish. `index` is its position in the publish. */

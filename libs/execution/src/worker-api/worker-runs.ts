@@ -6,16 +6,17 @@ import {
   fenced,
   hasOutcome,
   type Principal,
+  requestOfEvent,
   type RunOutput,
   taskNotFound,
   type TaskState,
 } from '@app/domain';
 import {
   Database,
+  DECODED_COLUMNS,
+  type DecodedColumns,
   EventDecoder,
   type NamedStatement,
-  ServerSecret,
-  type StoredEvent,
   type TaskHead,
 } from '@app/storage';
 import { TaskWriter } from '@app/tasks';
@@ -43,7 +44,7 @@ const CLAIMED_BY: NamedStatement = {
 /** The client's messages after a version. A task has at most one hundred messages. */
 const UNREAD: NamedStatement = {
   name: 'unread_messages',
-  text: `select e.version, e.event_id, e.type, e.facts::text as facts, e.content, e.recorded_at
+  text: `select ${DECODED_COLUMNS}
     from message m join event e on e.tenant_id = m.tenant_id and e.task_id = m.task_id and e.version = m.version
     where m.tenant_id = $1 and m.task_id = $2 and m.version > $3 and m.role = 'user' order by m.version`,
 };
@@ -65,7 +66,6 @@ export class WorkerRuns {
     private readonly writer: TaskWriter,
     private readonly queue: RunQueue,
     private readonly agents: Agents,
-    private readonly secret: ServerSecret,
   ) {}
 
   /** Renews the lease. Errors: as for `publish`. */
@@ -132,7 +132,7 @@ export class WorkerRuns {
   ): Promise<TaskHead> {
     const fence: Fence = { runId, leaseGeneration, dispatcherGeneration };
     const commandId = `run:${runId}:${seq}`;
-    const fingerprint = this.secret.hmac('fingerprint', JSON.stringify(outputs));
+    const fingerprint = this.database.keys.fingerprint(JSON.stringify(outputs));
     const applied = await this.writer.apply(
       { tenantId, taskId, actor: { subject, role }, commandId, fingerprint, fence },
       { type: 'RecordRun', fence, seq, readThrough: readThrough ?? head.state.clientMessages.lastVersion, outputs },
@@ -171,15 +171,16 @@ export class WorkerRuns {
     readThrough: number | undefined,
   ): Promise<WorkerResponse> {
     const hasUnread = readThrough !== undefined && state.clientMessages.lastVersion > readThrough;
-    const rows = hasUnread ? await this.database.run<StoredEvent>(UNREAD, [tenantId, taskId, readThrough]) : [];
+    const rows = hasUnread ? await this.database.run<DecodedColumns>(UNREAD, [tenantId, taskId, readThrough]) : [];
     return {
       version: state.version,
       status: state.status,
       cancelRequested: state.cancelDeadline !== null,
       leaseMs: hasOutcome(state) || activeRun(state) === null ? 0 : this.queue.leaseMs,
       messages: rows.flatMap((row) => {
-        const message = this.decoder.decode(row, key).content?.message;
-        return message === undefined ? [] : [{ version: row.version, message }];
+        const event = this.decoder.decode(row, key);
+        const message = event.content?.message;
+        return message === undefined ? [] : [{ version: row.version, message, request: requestOfEvent(event)! }];
       }),
     };
   }

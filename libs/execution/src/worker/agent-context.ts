@@ -2,13 +2,14 @@ import { activeRun, type RunOutput, textOf } from '@app/domain';
 import type { AgentContext, MessageInput } from '../agents/agent.contract.js';
 import type { AppliedTask } from '../queue/apply-to-locked.js';
 import { toArtifactOutput, toMessage } from './agent-output.js';
-import type { Conversation } from './conversation.js';
+import type { Conversation, MessageRequests } from './conversation.js';
 import type { MessageInbox } from './message-inbox.js';
 import type { RunWriter } from './run-writer.js';
 
 interface AgentContextParts {
   readonly claimed: AppliedTask;
   readonly conversation: Conversation;
+  readonly requests: MessageRequests;
   readonly runWriter: RunWriter;
   readonly inbox: MessageInbox;
   readonly signal: AbortSignal;
@@ -16,7 +17,7 @@ interface AgentContextParts {
 
 /** Returns the `ctx` that an agent receives for one run. */
 export function createAgentContext(parts: AgentContextParts): AgentContext {
-  const { claimed, conversation, runWriter, inbox, signal } = parts;
+  const { claimed, conversation, requests, runWriter, inbox, signal } = parts;
   const { tenantId, taskId, head } = claimed;
   const { contextId, ring, owner, upstream = null } = head.state;
   const { id: runId, attempt, worker, leaseGeneration, dispatcherGeneration } = activeRun(head.state)!;
@@ -33,6 +34,7 @@ export function createAgentContext(parts: AgentContextParts): AgentContext {
     ...conversation,
     text: textOf(conversation.message),
     metadata: conversation.message.metadata ?? {},
+    requestOf: (message) => requests.get(message) ?? null,
     signal,
     attempt,
     lease: { runId, worker, leaseGeneration, dispatcherGeneration },

@@ -1,5 +1,6 @@
-import type { Message, RecordedEvent } from '@app/domain';
+import { type Message, type RecordedEvent, requestOfEvent } from '@app/domain';
 import { CatchUpSubscription, type TaskEventSource } from '@app/tasks';
+import type { MessageRequests } from './conversation.js';
 
 /** What a run is notified of while its agent works. */
 export interface InboxListener {
@@ -22,6 +23,7 @@ export class MessageInbox {
     source: TaskEventSource,
     { tenantId, taskId, version }: { readonly tenantId: string; readonly taskId: string; readonly version: number },
     private readonly listener: InboxListener,
+    private readonly requests: MessageRequests = new WeakMap(),
   ) {
     this.subscription = new CatchUpSubscription(source, tenantId, taskId, {
       onEvents: () => this.subscription.drain((events) => events.forEach((event) => this.apply(event))),
@@ -69,12 +71,15 @@ export class MessageInbox {
       case 'TaskCanceled':
         this.listener.onRunLost();
         return;
-      case 'MessageAccepted':
+      case 'MessageAccepted': {
+        const message = event.content?.message;
         // Erased or corrupt content is not passed on.
-        if (event.content?.message === undefined) return;
-        this.unread.push({ version: event.version, message: event.content.message });
+        if (message === undefined) return;
+        this.requests.set(message, requestOfEvent(event)!);
+        this.unread.push({ version: event.version, message });
         this.wakeReaders();
         return;
+      }
       // Events of the run itself, and events that only clients follow.
       case 'TaskSubmitted':
       case 'RunStarted':

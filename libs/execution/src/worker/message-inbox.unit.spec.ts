@@ -3,7 +3,7 @@ import { type RecordedEvent, textOf } from '@app/domain';
 import type { TaskChange } from '@app/storage';
 import type { TaskEventSource } from '@app/tasks';
 import { Subject } from 'rxjs';
-import { aMessage } from '../../../../test/support/tasks.js';
+import { aMessage, REQUEST } from '../../../../test/support/tasks.js';
 import { MessageInbox } from './message-inbox.js';
 
 const TASK = { tenantId: 'acme', taskId: 'task-1' };
@@ -13,10 +13,11 @@ const accepted = (text: string, version: number): RecordedEvent => {
   const message = aMessage(text);
   return {
     type: 'MessageAccepted',
-    facts: { messageId: message.messageId, parts: 1, bytes: 10 },
+    facts: { messageId: message.messageId, parts: 1, bytes: 10, request: REQUEST },
     content: { message },
     version,
     recordedAt: '2026-01-01T00:00:00.000Z',
+    eventId: `event ${version}`,
   };
 };
 

@@ -1,5 +1,5 @@
 import { DomainError, encodedBytes, endsTurn, type Fence, fenced, type RunOutput } from '@app/domain';
-import { isUnavailable, type ServerSecret, sqlStateOf, type TaskHead } from '@app/storage';
+import { type Database, isUnavailable, sqlStateOf, type TaskHead } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
 import { retryWhile } from '../queue/retry-while.js';
 
@@ -9,7 +9,7 @@ const BUFFER_BYTES = 256 * 1024;
 
 interface RunWriterServices {
   readonly writer: Pick<TaskWriter, 'apply'>;
-  readonly secret: ServerSecret;
+  readonly database: Pick<Database, 'keys'>;
 }
 
 interface RunWriterTask {
@@ -175,7 +175,7 @@ export class RunWriter {
    * the run that reclaims the task decides its outcome.
    */
   private async append(outputs: readonly RunOutput[]): Promise<void> {
-    const { writer, secret } = this.services;
+    const { writer, database } = this.services;
     const { tenantId, taskId, agent, fence } = this.task;
     const { seq } = this;
     const envelope = {
@@ -183,7 +183,7 @@ export class RunWriter {
       taskId,
       actor: { subject: agent, role: 'agent' },
       commandId: `run:${fence.runId}:${seq}`,
-      fingerprint: secret.hmac('fingerprint', JSON.stringify(outputs)),
+      fingerprint: database.keys.fingerprint(JSON.stringify(outputs)),
       fence,
     } as const;
     let known: TaskHead | undefined = this.head;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { DomainError, evolveAll } from '@app/domain';
-import { ServerSecret, type TaskHead } from '@app/storage';
+import type { TaskHead } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
-import { FENCE, SUBMITTED } from '../../../../test/support/tasks.js';
+import { aServerKeys, FENCE, SUBMITTED } from '../../../../test/support/tasks.js';
 import { RunWriter } from './run-writer.js';
 
 const state = evolveAll(null, SUBMITTED, '2026-01-01T00:00:00.000Z')!;
@@ -11,7 +11,7 @@ const head: TaskHead = { state, hash: Buffer.alloc(32), key: null };
 function createRunWriter(apply: TaskWriter['apply'], lease = { remains: true }) {
   const fencedErrors: Error[] = [];
   const runWriter = new RunWriter(
-    { writer: { apply }, secret: new ServerSecret('a secret') },
+    { writer: { apply }, database: { keys: aServerKeys() } },
     { tenantId: 'acme', taskId: 'task-1', agent: 'demo', fence: FENCE, head },
     { isHeld: () => lease.remains, onFenced: (error) => fencedErrors.push(error) },
   );

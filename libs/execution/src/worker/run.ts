@@ -1,5 +1,5 @@
-import { DomainError, type Message, type RetryPolicy, type RunOutput, TaskFold } from '@app/domain';
-import { Database, isUnavailable, ServerSecret } from '@app/storage';
+import { type ConversationMessage, DomainError, type RetryPolicy, type RunOutput, TaskFold } from '@app/domain';
+import { Database, isUnavailable } from '@app/storage';
 import { TaskReader, TaskWriter } from '@app/tasks';
 import { Injectable } from '@nestjs/common';
 import { type Agent, CancelRequested } from '../agents/agent.contract.js';
@@ -10,7 +10,7 @@ import { RELEASED, retryAfterAttempt } from '../queue/retry-policy.js';
 import { retryWhile } from '../queue/retry-while.js';
 import { createAgentContext } from './agent-context.js';
 import { toMessage } from './agent-output.js';
-import { splitConversation } from './conversation.js';
+import { type MessageRequests, splitConversation } from './conversation.js';
 import { MessageInbox } from './message-inbox.js';
 import { RunWriter } from './run-writer.js';
 
@@ -21,7 +21,6 @@ export class RunServices {
     readonly database: Database,
     readonly writer: TaskWriter,
     readonly reader: TaskReader,
-    readonly secret: ServerSecret,
     readonly failures: FailureLog,
   ) {}
 }
@@ -37,6 +36,7 @@ export class Run {
   private readonly aborter = new AbortController();
   private readonly runWriter: RunWriter;
   private readonly inbox: MessageInbox;
+  private readonly requests: MessageRequests = new WeakMap();
   private canceled = false;
   private released = false;
   private lost = false;
@@ -75,6 +75,7 @@ export class Run {
           this.runWriter.readThrough = Math.max(this.runWriter.readThrough, read);
         },
       },
+      this.requests,
     );
   }
 
@@ -198,14 +199,15 @@ export class Run {
   }
 
   private async context() {
-    const { claimed, runWriter, inbox } = this;
-    const conversation = splitConversation(await this.messages());
+    const { claimed, requests, runWriter, inbox } = this;
+    const { signal } = this.aborter;
+    const conversation = splitConversation(await this.messages(), claimed.head.state.run?.trace, requests);
     if (conversation === null) throw new Error('the task has no readable message to process');
-    return createAgentContext({ claimed, conversation, runWriter, inbox, signal: this.aborter.signal });
+    return createAgentContext({ claimed, conversation, requests, runWriter, inbox, signal });
   }
 
   /** Returns the messages of the task as of the claim. Later messages come through the inbox. */
-  private async messages(): Promise<Message[]> {
+  private async messages(): Promise<ConversationMessage[]> {
     const { tenantId, taskId, head, events } = this.claimed;
     // A new task needs no read, because the append that claimed it has all of its events.
     if (events[0]?.version === 1) {

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { evolveAll } from '@app/domain';
-import { ServerSecret } from '@app/storage';
 import type { TaskWriter } from '@app/tasks';
 import { NEVER } from 'rxjs';
 import { anAgent } from '../../../../test/support/acta.js';
-import { RUNNING } from '../../../../test/support/tasks.js';
+import { aServerKeys, recorded, RUNNING } from '../../../../test/support/tasks.js';
 import { Run, type RunServices } from './run.js';
 
 const TIME = '2026-01-01T00:00:00.000Z';
@@ -22,11 +21,11 @@ describe('Run', () => {
     const writer = { apply, wakeups: { changes: () => NEVER } } as unknown as TaskWriter;
     const services = {
       writer,
-      secret: new ServerSecret('a secret'),
+      database: { keys: aServerKeys() },
       failures: { report: () => undefined },
     } as unknown as RunServices;
     const head = { state: evolveAll(null, RUNNING, TIME)!, hash: Buffer.alloc(32), key: null };
-    const events = RUNNING.map((event, index) => ({ ...event, version: index + 1, recordedAt: TIME }));
+    const events = recorded(RUNNING, TIME);
     const stubborn = anAgent(() => new Promise<void>(() => undefined));
     const policy = { attempts: 1, backoffMs: 1 };
     const run = new Run(stubborn, policy, { tenantId: 'acme', taskId: 'task-1', head, events }, services, 3_600_000);

@@ -11,6 +11,8 @@ const NONCES_PER_CALL = 256;
 export interface TaskKey {
   readonly key: Buffer;
   readonly wrapped: Buffer;
+  /** The secret that wrapped the key. */
+  readonly keyId: string;
 }
 
 /**
@@ -22,12 +24,16 @@ export class ContentCipher {
 
   newKey(tenantId: string, taskId: string): TaskKey {
     const key = randomBytes(KEY_BYTES);
-    return { key, wrapped: encryptBytes(this.wrappingKey, key, `${tenantId}/${taskId}`) };
+    const { keyId } = this.secret;
+    const wrappingKey = this.secret.wrappingKey('content-key-wrapping', keyId)!;
+    return { key, wrapped: encryptBytes(wrappingKey, key, `${tenantId}/${taskId}`), keyId };
   }
 
-  /** Throws when the bytes are not the wrapped key of this task. */
-  unwrap(tenantId: string, taskId: string, wrapped: Buffer): TaskKey {
-    return { key: decryptBytes(this.wrappingKey, wrapped, `${tenantId}/${taskId}`), wrapped };
+  /** Returns null if a different secret wrapped the key. Throws when the bytes are not the wrapped key of this task. */
+  unwrap(tenantId: string, taskId: string, wrapped: Buffer, keyId: string): TaskKey | null {
+    const wrappingKey = this.secret.wrappingKey('content-key-wrapping', keyId);
+    if (wrappingKey === null) return null;
+    return { key: decryptBytes(wrappingKey, wrapped, `${tenantId}/${taskId}`), wrapped, keyId };
   }
 
   /** Returns the content as it is stored. It is bound to its event, so that it cannot be moved to a different one. */
@@ -38,10 +44,6 @@ export class ContentCipher {
   /** Throws when the bytes are not what was stored for this event. */
   decrypt(key: TaskKey, eventId: string, stored: Buffer): unknown {
     return JSON.parse(decryptBytes(key.key, stored, eventId).toString());
-  }
-
-  private get wrappingKey(): Buffer {
-    return this.secret.key('content-key-wrapping');
   }
 }
 

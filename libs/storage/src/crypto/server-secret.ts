@@ -2,7 +2,10 @@ import { createHash, createHmac, createPrivateKey, createPublicKey, hkdfSync, ty
 
 /** The use of a derived key. The purpose is part of the derivation, so that every purpose has a different key. */
 export type KeyPurpose =
-  'content-key-wrapping' | 'fingerprint' | 'page-token' | 'push-credentials' | 'secret-fingerprint' | SigningPurpose;
+  WrappingPurpose | 'page-token' | 'push-credentials' | 'secret-fingerprint' | 'secret-id' | SigningPurpose;
+
+/** The use of a key that encrypts other keys. */
+export type WrappingPurpose = 'content-key-wrapping' | 'server-key-wrapping';
 
 export type SigningPurpose = 'agent-card' | 'webhook';
 
@@ -17,6 +20,8 @@ export interface SigningKey {
 
 /** The DER encoding of a PKCS #8 Ed25519 key without the 32 bytes of the key (RFC 8410 section 7). */
 const PKCS8_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+const KEY_ID_BYTES = 8;
 
 /** The secret of a deployment (`ACTA_SECRET_KEY`), and the keys that are derived from it. */
 export class ServerSecret {
@@ -33,6 +38,16 @@ export class ServerSecret {
       this.derived.set(purpose, key);
     }
     return key;
+  }
+
+  /** The id of this secret. It is stored beside each key that the secret wraps, and does not reveal the secret. */
+  get keyId(): string {
+    return this.key('secret-id').toString('hex', 0, KEY_ID_BYTES);
+  }
+
+  /** Returns the key that wraps keys of one purpose under the secret with this id. Null: that is a different secret. */
+  wrappingKey(purpose: WrappingPurpose, keyId: string): Buffer | null {
+    return keyId === this.keyId ? this.key(purpose) : null;
   }
 
   /** Derives the key pair for one purpose. It is the same in every replica. */

@@ -9,7 +9,7 @@ describe('ServerSecret', () => {
   it('derives the same key for a purpose in every replica, and a different key for each purpose and secret', () => {
     const replica = new ServerSecret('the secret of all replicas, long enough');
     expect(replica.key('page-token')).toEqual(secret.key('page-token'));
-    expect(replica.key('page-token')).not.toEqual(secret.key('fingerprint'));
+    expect(replica.key('page-token')).not.toEqual(secret.key('push-credentials'));
     expect(new ServerSecret('a different secret, which is long enough too').key('page-token')).not.toEqual(
       secret.key('page-token'),
     );

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { StorageError } from '../storage-error.js';
+import { loadServerKeys, type ServerKeys } from '../crypto/server-keys.js';
 import type { ServerSecret } from '../crypto/server-secret.js';
 import type { Schema } from './schema.js';
 import { isQueryTimeout } from './sql-state.js';
@@ -61,6 +62,7 @@ export class Database {
   readonly statementCounts: StatementCounts = { statements: 0, transactions: 0 };
   private currentEpoch: number | null = null;
   private searchPath: string | null = null;
+  private serverKeys: ServerKeys | null = null;
 
   constructor(
     readonly connection: ConnectionConfig,
@@ -92,6 +94,12 @@ export class Database {
   get epoch(): number {
     if (this.currentEpoch === null) throw new Error('The epoch is unknown: call initializeServerState() first.');
     return this.currentEpoch;
+  }
+
+  /** The random keys that all servers of this database share. Throws before `initializeServerState`. */
+  get keys(): ServerKeys {
+    if (this.serverKeys === null) throw new Error('The server keys are unknown: call initializeServerState() first.');
+    return this.serverKeys;
   }
 
   /** Runs one named statement in one round trip, and returns its rows. */
@@ -141,12 +149,12 @@ export class Database {
   }
 
   /**
-   * Checks that the database was created with this secret, and determines the epoch. The first server stores the
-   * fingerprint of its secret. A database that was restored into a different cluster starts a new epoch, because the
-   * transaction ids of its events mean nothing in that cluster. Throws StorageError for a different secret.
+   * Checks that the database was created with this secret, and determines the epoch and the server keys. The first server
+   * stores the fingerprint of its secret, and the keys. A database that was restored into a different cluster starts a new
+   * epoch, because the transaction ids of its events mean nothing in that cluster. Throws StorageError for a different secret.
    */
   async initializeServerState(secret: ServerSecret): Promise<void> {
-    this.currentEpoch = await this.transaction(async (executor) => {
+    const { epoch, keys } = await this.transaction(async (executor) => {
       const system = await executor.query<{ id: string }>(
         'select system_identifier::text as id from pg_control_system()',
       );
@@ -164,10 +172,13 @@ export class Database {
           'The database was created with a different secret: set ACTA_SECRET_KEY to the secret that it was created with.',
         );
       }
-      if (state.system_identifier === id) return state.epoch;
+      const keys = await loadServerKeys(secret, executor);
+      if (state.system_identifier === id) return { epoch: state.epoch, keys };
       await executor.query('update server_state set epoch = epoch + 1, system_identifier = $1', [id]);
-      return state.epoch + 1;
+      return { epoch: state.epoch + 1, keys };
     });
+    this.currentEpoch = epoch;
+    this.serverKeys = keys;
   }
 
   /** Sets what Acta relies on, in one round trip. */

@@ -8,8 +8,9 @@ export interface Schema {
     epoch: number;
     system_identifier: string;
   };
+  server_key: { purpose: string; key_id: string; wrapped_key: Buffer };
   event: EventTable;
-  task_key: { tenant_id: string; task_id: string; wrapped_key: Buffer };
+  task_key: { tenant_id: string; task_id: string; key_id: string; wrapped_key: Buffer };
   task: {
     tenant_id: string;
     task_id: string;
@@ -127,6 +128,7 @@ export interface EventTable {
   trace_parent: string | null;
   trace_state: string | null;
   recorded_at: Date;
+  hash_version: number;
   previous_hash: Buffer;
   hash: Buffer;
   epoch: number;

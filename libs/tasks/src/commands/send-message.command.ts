@@ -1,18 +1,18 @@
 import {
   type AgentProfile,
-  contextIdOf,
   DomainError,
   invalidField,
   type Message,
   newId,
   type Principal,
   type PushTarget,
-  taskIdOf,
+  type SendRecord,
+  taskIdsOf,
   taskNotFound,
   type TraceContext,
 } from '@app/domain';
 import type { Receipt } from '@app/event-log';
-import { ServerSecret, type TaskHead } from '@app/storage';
+import { Database, type TaskHead } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import canonicalize from 'canonicalize';
 import { ringOf } from '../access/ring-of-message.js';
@@ -22,7 +22,7 @@ import { AgentDirectory, type RunSlot, RunSlots } from '../ports.js';
 import { type NewPushConfig, webhookOf } from '../push-configs/push-configs.js';
 import { PushPolicy } from '../push-configs/push-policy.js';
 import { TaskReader } from '../queries/task-reader.js';
-import { requireAcceptedParts } from './accepted-modes.js';
+import { requireAcceptedModes } from './accepted-modes.js';
 import { Admission } from './admission.js';
 import { type CommandEnvelope, newInternalCommandId, TaskWriter } from './task-writer.js';
 
@@ -34,6 +34,8 @@ export interface SendMessageRequest {
   readonly agent?: string;
   /** The client gets a response before the outcome, so the agent can no longer respond with a direct message. */
   readonly acknowledged: boolean;
+  /** What the client sent besides the message. It is recorded, and the agent receives it. */
+  readonly request: SendRecord;
   readonly protocolVersion?: string;
   readonly trace?: TraceContext;
   /** A webhook for the task, from its first event on. A replay keeps the webhook of the first send. */
@@ -73,7 +75,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     private readonly agents: AgentDirectory,
     private readonly slots: RunSlots,
     private readonly admission: Admission,
-    private readonly secret: ServerSecret,
+    private readonly database: Database,
     private readonly push: PushPolicy,
   ) {}
 
@@ -95,12 +97,18 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     const { tenantId, subject } = principal;
     const { message } = request;
     const agent = this.agentOf(request);
-    requireAcceptedParts(agent, message);
     const ring = ringOf(principal, message);
     const idempotent = agent.idempotency === 'on';
-    const taskId = idempotent ? taskIdOf(tenantId, subject, message.messageId) : newId();
-    const contextId = request.contextId ?? (idempotent ? contextIdOf(tenantId, subject, message.messageId) : newId());
+    const { taskId, contextId: newContextId } = idempotent
+      ? taskIdsOf(this.database.keys.ids, tenantId, subject, message.messageId)
+      : { taskId: newId(), contextId: newId() };
+    const contextId = request.contextId ?? newContextId;
     const envelope = this.envelope(principal, request, taskId, ring, idempotent);
+    try {
+      requireAcceptedModes(agent, message, request.request.configuration);
+    } catch (rejection) {
+      return this.replay(envelope, await this.receiptOr(envelope, rejection), request.agent);
+    }
     return this.record(envelope, agent, request.agent, null, (claim) => ({
       type: 'SubmitTask',
       contextId,
@@ -109,6 +117,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       agent: agent.name,
       acknowledged: request.acknowledged,
       message,
+      request: request.request,
       ...pushOf(request, taskId),
       ...claim,
     }));
@@ -136,10 +145,11 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
         `"${ring}" is not the ring of the task ("${state.ring}"); omit the ring`,
       );
     }
-    requireAcceptedParts(agent, message);
+    requireAcceptedModes(agent, message, request.request.configuration);
     return this.record(envelope, agent, request.agent, head, (claim) => ({
       type: 'AddMessage',
       message,
+      request: request.request,
       ...pushOf(request, taskId),
       ...claim,
     }));
@@ -181,15 +191,20 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
   }
 
   /** Returns the receipt if the queue is full and the message was recorded before. Errors: Overloaded. */
-  private async admit({ tenantId, taskId, receipt }: CommandEnvelope): Promise<Receipt | null> {
+  private async admit(envelope: CommandEnvelope): Promise<Receipt | null> {
     try {
-      await this.admission.requireCapacity(tenantId);
+      await this.admission.requireCapacity(envelope.tenantId);
       return null;
     } catch (overloaded) {
-      const loaded = receipt === undefined ? null : await this.writer.head(tenantId, taskId, receipt);
-      if (loaded === null || loaded.receipt === null) throw overloaded;
-      return loaded.receipt;
+      return this.receiptOr(envelope, overloaded);
     }
+  }
+
+  /** Returns the receipt of a message that was recorded before. It is replayed whatever a new message would be rejected for. */
+  private async receiptOr({ tenantId, receipt: id }: CommandEnvelope, rejection: unknown): Promise<Receipt> {
+    const receipt = id === undefined ? null : await this.writer.receipt(tenantId, id);
+    if (receipt === null) throw rejection;
+    return receipt;
   }
 
   /** Returns the task of a message that was recorded before. Within an agent scope, it must be a task of that agent. */
@@ -244,7 +259,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       taskId,
       actor: { subject, role },
       commandId: idempotent ? `message:${subject}:${message.messageId}` : newInternalCommandId('message'),
-      fingerprint: this.secret.hmac('fingerprint', payload),
+      fingerprint: this.database.keys.fingerprint(payload),
       ...(idempotent ? { receipt: { subject, messageId: message.messageId } } : {}),
       ...(protocolVersion === undefined ? {} : { protocolVersion }),
       ...(trace === undefined ? {} : { trace }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, type TaskCommand } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
-import { aMessage, aTaskId, SUBMIT } from '../../../../test/support/tasks.js';
+import { addMessage, aMessage, aTaskId, SUBMIT } from '../../../../test/support/tasks.js';
 
 let acta: Acta;
 let first: Replica;
@@ -20,7 +20,7 @@ const envelope = (task: string, commandId: string, payload = 1) => ({
   commandId,
   fingerprint: Buffer.alloc(32, payload),
 });
-const add = (text: string): TaskCommand => ({ type: 'AddMessage', message: aMessage(text) });
+const add = (text: string): TaskCommand => addMessage(aMessage(text));
 
 describe('TaskWriter', () => {
   it('appends nothing when a command is retried, on any replica', async () => {

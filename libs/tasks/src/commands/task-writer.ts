@@ -4,17 +4,19 @@ import {
   Clock,
   decide,
   DomainError,
-  evolveAll,
+  eventIdOf,
   fenced,
   type Fence,
   invalidField,
   isQueued,
+  positionEvents,
   type Principal,
   type RecordedEvent,
   type TaskCommand,
   taskNotFound,
   type TaskState,
   type TraceContext,
+  traceOf,
 } from '@app/domain';
 import { type Append, type AppendResult, EventLog, type Receipt } from '@app/event-log';
 import { type Executor, type TaskHead, TaskWakeups, type WebhookTarget } from '@app/storage';
@@ -31,6 +33,7 @@ export interface CommandEnvelope {
   /** HMAC of the command's payload, 32 bytes. */
   readonly fingerprint: Buffer;
   readonly protocolVersion?: string;
+  /** The trace context of the request. The events of a run have that of the request that the run executes. */
   readonly trace?: TraceContext;
   /** The client message that this command delivers. */
   readonly receipt?: { readonly subject: string; readonly messageId: string };
@@ -70,6 +73,11 @@ export class TaskWriter {
   /** Returns the head of a task's stream, and the receipt of a message if the task has received it. Null: no such task. */
   head(...parameters: Parameters<EventLog['head']>): ReturnType<EventLog['head']> {
     return this.log.head(...parameters);
+  }
+
+  /** Returns the receipt of a caller's message, in whichever task it is. Null: the message was not received. */
+  receipt(...parameters: Parameters<EventLog['receipt']>): ReturnType<EventLog['receipt']> {
+    return this.log.receipt(...parameters);
   }
 
   /**
@@ -170,14 +178,25 @@ export class TaskWriter {
   ): Append | null {
     const before = head?.state ?? null;
     const recordedAt = this.timeAfter(before);
-    const events = decide(before, envelope.taskId, command, recordedAt);
-    if (events.length === 0) return null;
-    const state = evolveAll(before, events, recordedAt)!;
-    const first = (before?.version ?? 0) + 1;
-    const recorded = events.map((event, index) => ({ ...event, version: first + index, recordedAt }));
-    const rows = projectRows(recorded, state);
-    const webhookRows = projectWebhookRows(before, recorded, state, webhook);
-    return { ...envelope, head, events, state, rows, webhookRows, recordedAt, leaseMs: this.lease.leaseMs };
+    const { tenantId, taskId, commandId, protocolVersion } = envelope;
+    const decided = decide(before, taskId, command, recordedAt);
+    if (decided.length === 0) return null;
+    const trace = traceOf(command, before, envelope.trace);
+    // A repeated command derives the same ids, so the event log cannot record it twice.
+    const eventIds = decided.map((_, ordinal) => eventIdOf(tenantId, taskId, commandId, ordinal));
+    const { events, causes, after } = positionEvents(before, decided, { recordedAt, eventIds, trace, protocolVersion });
+    return {
+      ...envelope,
+      trace,
+      head,
+      events,
+      causes,
+      state: after,
+      rows: projectRows(events, after),
+      webhookRows: projectWebhookRows(before, events, after, webhook),
+      recordedAt,
+      leaseMs: this.lease.leaseMs,
+    };
   }
 
   /** Returns the server time, or the time of the last event if that is later: times in a stream never decrease. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { evolveAll, type RecordedEvent } from '@app/domain';
 import type { TaskChange, TaskWakeups } from '@app/storage';
 import { Subject } from 'rxjs';
-import { SUBMITTED } from '../../../../test/support/tasks.js';
+import { recorded, SUBMITTED } from '../../../../test/support/tasks.js';
 import type { TaskReader } from '../queries/task-reader.js';
 import { CatchUpSubscription } from './catch-up-subscription.js';
 import { followTask } from './follow-task.js';
@@ -11,12 +11,10 @@ import { TaskFollower } from './task-follower.js';
 const TASK = { tenantId: 'acme', taskId: 'task-1' };
 const BUFFER_EVENTS = 256;
 
-const event = (version: number): RecordedEvent => ({
-  type: 'TaskResumed',
-  facts: { dispatcherGeneration: version },
-  version,
-  recordedAt: '2026-01-01T00:00:00.000Z',
-});
+const TIME = '2026-01-01T00:00:00.000Z';
+
+const event = (version: number): RecordedEvent =>
+  recorded([{ type: 'TaskResumed', facts: { dispatcherGeneration: version } }], TIME, version)[0]!;
 const events = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => event(first + index));
 const versions = (list: readonly RecordedEvent[]) => list.map(({ version }) => version);
@@ -212,10 +210,9 @@ describe('TaskFollower', () => {
   it('folds the events of another process and needs no further read for the view', async () => {
     const source = new FakeSource();
     const follower = new TaskFollower(source, TASK.tenantId, TASK.taskId);
-    const recordedAt = '2026-01-01T00:00:00.000Z';
-    follower.startAt({ head, events: SUBMITTED.map((one, index) => ({ ...one, version: index + 1, recordedAt })) });
+    follower.startAt({ head, events: recorded(SUBMITTED, TIME) });
     const outcome = follower.untilOutcome();
-    source.log.push({ type: 'TaskCanceled', facts: { reason: 'idle' }, version: 3, recordedAt });
+    source.log.push(...recorded([{ type: 'TaskCanceled', facts: { reason: 'idle' } }], TIME, 3));
     source.announce(3);
     expect((await outcome).status).toBe('canceled');
     expect(await follower.view()).toMatchObject({ state: { version: 3, status: 'canceled' }, taskId: TASK.taskId });

@@ -1,5 +1,5 @@
 import type { EventContent, Principal } from '@app/domain';
-import { Database, EventDecoder, type NamedStatement, type StoredEvent, type TaskKey } from '@app/storage';
+import { Database, type DecodedColumns, EventDecoder, type NamedStatement, type TaskKey } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import { AccessAudit } from '../access/access-audit.js';
 import { requireRowAndRecordAccess } from '../access/task-access.js';
@@ -17,11 +17,6 @@ export interface HistoryPage<T> {
   /** The `after` of the next page. Null on the last page. */
   readonly nextAfter: number | null;
 }
-
-/** The columns of an event that its content is decrypted from. */
-export const CONTENT_COLUMNS = 'e.version, e.event_id, e.type, e.facts::text as facts, e.content, e.recorded_at';
-
-export type ContentRow = Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'version' | 'recorded_at'>;
 
 /** Reads the history of a task in pages: everything that the bounded view of the task omits. */
 @Injectable()
@@ -58,7 +53,7 @@ export class HistoryReader {
   }
 
   /** Returns the content of an event. Undefined: it has none, or it was erased or is corrupt. */
-  contentOf(row: ContentRow, key: TaskKey | null): EventContent | undefined {
+  contentOf(row: DecodedColumns, key: TaskKey | null): EventContent | undefined {
     return this.decoder.decode(row, key).content;
   }
 }

@@ -1,14 +1,7 @@
 import type { Message, Principal } from '@app/domain';
-import type { NamedStatement } from '@app/storage';
+import { DECODED_COLUMNS, type DecodedColumns, type NamedStatement } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
-import {
-  CONTENT_COLUMNS,
-  type ContentRow,
-  type HistoryPage,
-  HistoryReader,
-  mapPage,
-  type PageRequest,
-} from './history-reader.js';
+import { type HistoryPage, HistoryReader, mapPage, type PageRequest } from './history-reader.js';
 
 export interface HistoryMessage {
   readonly version: number;
@@ -19,7 +12,7 @@ export interface HistoryMessage {
 
 const MESSAGES: NamedStatement = {
   name: 'history_messages',
-  text: `select ${CONTENT_COLUMNS}
+  text: `select ${DECODED_COLUMNS}
     from message m join event e on e.tenant_id = m.tenant_id and e.task_id = m.task_id and e.version = m.version
     where m.tenant_id = $1 and m.task_id = $2 and m.version > $3 order by m.version limit $4`,
 };
@@ -41,7 +34,7 @@ export class ReadMessagesHandler implements IQueryHandler<ReadMessages> {
 
   async execute({ principal, taskId, page }: ReadMessages): Promise<HistoryPage<HistoryMessage>> {
     const { key } = await this.history.requireTask(principal, taskId);
-    const rows = await this.history.rows<ContentRow>(MESSAGES, [principal.tenantId, taskId], page);
+    const rows = await this.history.rows<DecodedColumns>(MESSAGES, [principal.tenantId, taskId], page);
     return mapPage(rows, (row) => {
       const message = this.history.contentOf(row, key)?.message;
       return message === undefined

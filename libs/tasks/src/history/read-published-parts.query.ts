@@ -1,14 +1,7 @@
 import type { Part, Principal } from '@app/domain';
-import type { NamedStatement } from '@app/storage';
+import { DECODED_COLUMNS, type DecodedColumns, type NamedStatement } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
-import {
-  CONTENT_COLUMNS,
-  type ContentRow,
-  type HistoryPage,
-  HistoryReader,
-  mapPage,
-  type PageRequest,
-} from './history-reader.js';
+import { type HistoryPage, HistoryReader, mapPage, type PageRequest } from './history-reader.js';
 
 export interface PublishedPart {
   readonly version: number;
@@ -18,7 +11,7 @@ export interface PublishedPart {
 /** Chunks of the publication that clients see: the newest one of the artifact. */
 const PUBLISHED_CHUNKS: NamedStatement = {
   name: 'history_delivery_chunks',
-  text: `select ${CONTENT_COLUMNS}
+  text: `select ${DECODED_COLUMNS}
     from artifact_chunk c join event e on e.tenant_id = c.tenant_id and e.task_id = c.task_id and e.version = c.version
     where c.tenant_id = $1 and c.task_id = $2 and c.artifact_id = $3 and c.version > $4
       and c.started_version = (
@@ -49,7 +42,7 @@ export class ReadPublishedPartsHandler implements IQueryHandler<ReadPublishedPar
   async execute({ principal, taskId, artifactId, page }: ReadPublishedParts): Promise<HistoryPage<PublishedPart>> {
     const { key } = await this.history.requireTask(principal, taskId);
     const task = [principal.tenantId, taskId, artifactId];
-    const rows = await this.history.rows<ContentRow>(PUBLISHED_CHUNKS, task, page);
+    const rows = await this.history.rows<DecodedColumns>(PUBLISHED_CHUNKS, task, page);
     return mapPage(rows, (row) =>
       (this.history.contentOf(row, key)?.artifact?.parts ?? []).map((part) => ({ version: row.version, part })),
     );

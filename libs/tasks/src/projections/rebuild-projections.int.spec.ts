@@ -3,6 +3,7 @@ import { Database, ServerSecret, TaskWakeups } from '@app/storage';
 import type { RunOutput, TaskCommand } from '@app/domain';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  addMessage,
   agentMessage,
   aMessage,
   aTaskId,
@@ -129,7 +130,7 @@ async function tasksOfEveryKind(): Promise<void> {
   await write('asking', [published('kept'), { type: 'input-required', message: agentMessage('what?') }]);
   await working('in its second turn');
   await write('in its second turn', [{ type: 'input-required', message: agentMessage('what?') }]);
-  await apply('in its second turn', { type: 'AddMessage', message: aMessage('that') });
+  await apply('in its second turn', addMessage(aMessage('that')));
   await working('resumed');
   await write('resumed', [{ type: 'auth-required', message: agentMessage('who?') }]);
   await apply('resumed', { type: 'ResumeTask' });

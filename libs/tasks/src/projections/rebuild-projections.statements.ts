@@ -1,3 +1,4 @@
+import { FACTS_COLUMNS } from '@app/event-log';
 import type { NamedStatement } from '@app/storage';
 
 export const LIST_STREAMS: NamedStatement = {
@@ -20,8 +21,8 @@ export const LOCK_TASK_ROW: NamedStatement = {
 
 /** Reads no content: a projection needs only facts. */
 export const READ_FACTS: NamedStatement = {
-  name: 'read_facts',
-  text: `select event_id, type, facts::text as facts, version, recorded_at, hash from event
+  name: 'read_stream_facts',
+  text: `select ${FACTS_COLUMNS}, hash from event
     where tenant_id = $1 and task_id = $2 and version > $3 order by version limit $4`,
 };
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { evolve, NIL_UUID, type RecordedEvent, type TaskState } from '@app/domain';
-import { type Database, EventDecoder, type Executor, type ServerSecret } from '@app/storage';
+import { type Database, type DecodedColumns, EventDecoder, type Executor, type ServerSecret } from '@app/storage';
 import {
   DELETE_POINTERS,
   LIST_STREAMS,
@@ -149,6 +149,8 @@ export class Projections {
     for await (const events of this.pages(task, executor)) {
       for (const event of events) {
         if (event.version !== (state?.version ?? 0) + 1) throw new CorruptStream(task, 'has a missing event');
+        if (event.newerSchema)
+          throw new CorruptStream(task, 'has an event of a newer version of Acta; use that version');
         state = evolve(state, event, event);
         ({ hash } = event);
       }
@@ -172,22 +174,14 @@ export class Projections {
         [task.tenantId, task.taskId, last, PAGE_ROWS],
         executor,
       );
-      if (rows.length > 0)
-        yield rows.map((row) => ({ ...this.decoder.decode({ ...row, content: null }, null), hash: row.hash }));
+      if (rows.length > 0) yield rows.map((row) => ({ ...this.decoder.decode(row, null), hash: row.hash }));
       if (rows.length < PAGE_ROWS) return;
       last = rows.at(-1)!.version;
     }
   }
 }
 
-interface FactsRow {
-  event_id: string;
-  type: string;
-  facts: string;
-  version: number;
-  recorded_at: Date;
-  hash: Buffer;
-}
+type FactsRow = DecodedColumns & { hash: Buffer };
 
 function differencesBetween(
   task: TaskRef,

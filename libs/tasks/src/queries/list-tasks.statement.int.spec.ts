@@ -50,8 +50,8 @@ async function seed(group: string, owner: string, count: number, statusAt: strin
       [owner, count, state],
     );
     await executor.query(
-      `insert into task_key (tenant_id, task_id, wrapped_key)
-      select tenant_id, task_id, decode(repeat('00', 60), 'hex') from task on conflict do nothing`,
+      `insert into task_key (tenant_id, task_id, key_id, wrapped_key)
+      select tenant_id, task_id, 'other', decode(repeat('00', 60), 'hex') from task on conflict do nothing`,
     );
   });
 }

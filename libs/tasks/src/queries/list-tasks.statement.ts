@@ -1,5 +1,5 @@
 import type { Principal, TaskState, TaskStatus } from '@app/domain';
-import type { Schema } from '@app/storage';
+import type { Schema, WrappedKeyColumns } from '@app/storage';
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { PagePosition } from './page-token.js';
 
@@ -15,13 +15,12 @@ export interface TaskFilter {
 }
 
 /** A task of the page. A page without tasks has one row: the total, and nulls. */
-export interface PageRow {
+export interface PageRow extends WrappedKeyColumns {
   total: string;
   /** The index of the task on the page, from 1. */
   nth: string;
   task_id: string | null;
   state: TaskState;
-  wrapped_key: Buffer | null;
 }
 
 /**
@@ -50,7 +49,7 @@ export function pageOfTasks(
     .limit(limit);
   const total = filtered().select((eb) => eb.fn.countAll().as('total'));
   return sql<PageRow>`
-    select c.total, p.nth, p.task_id, t.state, k.wrapped_key
+    select c.total, p.nth, p.task_id, t.state, k.wrapped_key, k.key_id
     from (${total}) c
     left join (${page}) p on true
     left join task t on t.tenant_id = p.tenant_id and t.task_id = p.task_id

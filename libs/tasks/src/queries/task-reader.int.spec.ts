@@ -14,7 +14,7 @@ import {
 import { EventLog } from '@app/event-log';
 import { Database, EventDecoder, ServerSecret, TaskWakeups } from '@app/storage';
 import fc from 'fast-check';
-import { RETRY, SUBMIT } from '../../../../test/support/tasks.js';
+import { addMessage, RETRY, SUBMIT } from '../../../../test/support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { TaskReader } from './task-reader.js';
 import { newInternalCommandId, TaskWriter } from '../commands/task-writer.js';
@@ -68,7 +68,7 @@ async function aTask(steps: readonly Step[]): Promise<string> {
   for (const step of steps) {
     const { state } = (await log.head(TENANT, taskId))!.head;
     const run = activeRun(state);
-    if (step.type === 'message') await apply(taskId, { type: 'AddMessage', message: step.message });
+    if (step.type === 'message') await apply(taskId, addMessage(step.message));
     else if (run === null) {
       runs += 1;
       seq = 0;

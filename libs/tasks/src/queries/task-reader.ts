@@ -1,9 +1,10 @@
 import {
   BOUNDS,
   boundView,
+  type ConversationMessage,
+  conversationOf,
   countWithin,
   isUuid,
-  type Message,
   type RecordedEvent,
   messageOfEvent,
   type SizedArtifact,
@@ -14,7 +15,15 @@ import {
   appendChunk,
 } from '@app/domain';
 import { EventLog } from '@app/event-log';
-import { Database, EventDecoder, type ServerSecret, type StoredEvent, type TaskKey } from '@app/storage';
+import {
+  Database,
+  type DecodedColumns,
+  EventDecoder,
+  type ServerSecret,
+  type StoredEvent,
+  type TaskKey,
+  type WrappedKeyColumns,
+} from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import { LOAD_CONTENT, LOAD_SIZES, LOAD_TASKS } from './task-view.statements.js';
 
@@ -47,7 +56,9 @@ type ContentRow = {
   total_count: string;
   too_large: boolean | null;
   version: number | null;
-} & Pick<StoredEvent, 'event_id' | 'type' | 'facts' | 'content' | 'recorded_at'>;
+} & Omit<DecodedColumns, 'version'>;
+
+type TaskColumns = { task_id: string; state: TaskState } & WrappedKeyColumns;
 
 /** Limits of one read, in addition to the bounds of a task. */
 interface Limits {
@@ -99,19 +110,16 @@ export class TaskReader {
    * no task.
    */
   async rows(tenantId: string, taskIds: readonly string[]): Promise<TaskRow[]> {
-    const rows = await this.database.run<{ task_id: string; state: TaskState; wrapped_key: Buffer | null }>(
-      LOAD_TASKS,
-      [tenantId, taskIds.filter(isUuid)],
-    );
+    const rows = await this.database.run<TaskColumns>(LOAD_TASKS, [tenantId, taskIds.filter(isUuid)]);
     return rows.map((row) => this.rowOf(tenantId, row));
   }
 
   /** Returns the row of a task from the columns that another statement has read. */
-  rowOf(tenantId: string, row: { task_id: string; state: TaskState; wrapped_key: Buffer | null }): TaskRow {
+  rowOf(tenantId: string, row: TaskColumns): TaskRow {
     return {
       taskId: row.task_id,
       state: this.decoder.decodeState(tenantId, row.task_id, row.state),
-      key: this.decoder.unwrapKey(tenantId, row.task_id, row.wrapped_key),
+      key: this.decoder.unwrapKey(tenantId, row.task_id, row),
     };
   }
 
@@ -159,16 +167,14 @@ export class TaskReader {
   }
 
   /** Returns the messages of a task until the version of the row, oldest first, for its agent. Its bounds are wider than those of a view. */
-  async conversation(tenantId: string, row: TaskRow): Promise<Message[]> {
+  async conversation(tenantId: string, row: TaskRow): Promise<ConversationMessage[]> {
     const [task] = await this.read(tenantId, [row], {
       messages: ALL_MESSAGES,
       messageBytes: BOUNDS.agentHistoryBytes + BOUNDS.clientHistoryBytes,
       artifacts: 0,
     });
     const { history, statusMessage } = task!;
-    return [...history, ...(statusMessage === undefined ? [] : [statusMessage])].flatMap(
-      ({ message }) => message ?? [],
-    );
+    return conversationOf([...history, ...(statusMessage === undefined ? [] : [statusMessage])]);
   }
 
   private async read(tenantId: string, rows: readonly TaskRow[], limits: Limits): Promise<UnboundedTask[]> {

@@ -2,7 +2,7 @@ import type { NamedStatement } from '@app/storage';
 
 export const LOAD_TASKS: NamedStatement = {
   name: 'load_tasks',
-  text: `select t.task_id, t.state, k.wrapped_key
+  text: `select t.task_id, t.state, k.wrapped_key, k.key_id
     from task t left join task_key k on k.tenant_id = t.tenant_id and k.task_id = t.task_id
     where t.tenant_id = $1 and t.task_id = any($2::uuid[])`,
 };
@@ -19,7 +19,7 @@ export const LOAD_TASKS: NamedStatement = {
 export const LOAD_CONTENT: NamedStatement = {
   name: 'load_content',
   text: `select w.task_id, p.kind, p.artifact_id, p.bytes, p.parts, p.total_count, e.version, e.event_id, e.type,
-      e.facts::text as facts, e.recorded_at, octet_length(e.content) > $10 as too_large,
+      e.schema_version, e.facts::text as facts, e.protocol_version, e.trace_parent, e.trace_state, e.recorded_at, octet_length(e.content) > $10 as too_large,
       case when octet_length(e.content) <= $10 then e.content end as content
     from unnest($2::uuid[], $3::integer[], $4::integer[]) as w (task_id, version, status_message)
     cross join lateral (

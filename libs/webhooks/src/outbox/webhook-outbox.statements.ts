@@ -51,7 +51,7 @@ export const CLAIM_WEBHOOKS: NamedStatement = {
     ) d on true
     where c.tenant_id = p.tenant_id and c.task_id = p.task_id and c.config_id = p.config_id
     returning c.tenant_id, c.task_id, c.config_id, c.protocol_version, c.sealed_target, c.origin_key, c.url_key,
-      k.wrapped_key, d.version, d.attempts`,
+      k.wrapped_key, k.key_id, d.version, d.attempts`,
 };
 
 /** Records the outcome of a delivery, and returns the next one. */

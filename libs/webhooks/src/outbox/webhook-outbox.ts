@@ -7,6 +7,7 @@ import {
   type ServerSecret,
   WebhookCipher,
   type WebhookTarget,
+  type WrappedKeyColumns,
 } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
@@ -84,8 +85,7 @@ export type DeliveryOutcome =
 
 type DeliveryRow = Selectable<Schema['push_delivery']>;
 
-interface ClaimRow extends Omit<Selectable<Schema['push_config']>, 'next_attempt_at' | 'lease'> {
-  readonly wrapped_key: Buffer | null;
+interface ClaimRow extends Omit<Selectable<Schema['push_config']>, 'next_attempt_at' | 'lease'>, WrappedKeyColumns {
   /** Of the next delivery; null if the webhook has none. */
   readonly version: number | null;
   readonly attempts: number | null;
@@ -191,7 +191,7 @@ export class WebhookOutbox {
   private targetOf(row: ClaimRow): WebhookClaim['target'] {
     const { tenant_id: tenantId, task_id: taskId, config_id: configId } = row;
     if (row.wrapped_key === null) return 'erased';
-    const key = this.decoder.unwrapKey(tenantId, taskId, row.wrapped_key);
+    const key = this.decoder.unwrapKey(tenantId, taskId, row);
     const target = key && this.cipher.decrypt(row.sealed_target, key, { tenantId, taskId, configId });
     return target ?? 'unreadable';
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { evolve, isClientVisible, type RecordedEvent, type TaskEvent } from '@app/domain';
 import { updatesOf } from '@app/wire';
 import { NOW } from '../../../../test/support/decider-spec.js';
-import { agentMessage, aMessage, CLAIM, RUNNING, SUBMITTED } from '../../../../test/support/tasks.js';
+import { agentMessage, aMessage, CLAIM, REQUEST, RUNNING, SUBMITTED } from '../../../../test/support/tasks.js';
 
 describe('a webhook delivery', () => {
   const run = { runId: CLAIM.runId, seq: 1 };
@@ -15,7 +15,7 @@ describe('a webhook delivery', () => {
   };
   const followUp: TaskEvent = {
     type: 'MessageAccepted',
-    facts: { messageId: 'follow-up', parts: 1, bytes: 1 },
+    facts: { messageId: 'follow-up', parts: 1, bytes: 1, request: REQUEST },
     content: { message: aMessage('follow-up') },
   };
   const streams: readonly (readonly TaskEvent[])[] = [

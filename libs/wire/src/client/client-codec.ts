@@ -60,8 +60,15 @@ export interface UpstreamCard extends Pick<
 
 export interface OutgoingMessage extends Partial<UpstreamIds> {
   readonly message: Message;
-  /** Do not wait for an outcome. */
-  readonly returnImmediately: boolean;
+  /** The metadata of the request, not of its message. */
+  readonly metadata?: JsonObject;
+  readonly configuration: {
+    readonly acceptedOutputModes?: readonly string[];
+    /** Do not wait for an outcome. */
+    readonly returnImmediately: boolean;
+    /** Maximum number of messages in the response. */
+    readonly historyLength: number;
+  };
 }
 
 /**
@@ -70,6 +77,8 @@ export interface OutgoingMessage extends Partial<UpstreamIds> {
  */
 export interface A2aClientCodec {
   readonly version: ProtocolVersion;
+  /** Name of the header that names extensions. */
+  readonly extensionsHeader: string;
   /** Names of the JSON-RPC methods. */
   readonly methods: {
     readonly send: string;

@@ -156,7 +156,7 @@ describe.each(VERSIONS)('A send of a client of A2A $name', ({ codec, client }) =
           message: outgoing,
           taskId: 'upstream-task',
           contextId: 'c',
-          returnImmediately,
+          configuration: { returnImmediately, historyLength: 0 },
         });
         const method = codec.methods.get(client.methods.send)!;
         expect(method.decode(overTheWire(sent) as JsonObject) as SendRequest).toEqual({

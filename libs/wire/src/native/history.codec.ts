@@ -54,7 +54,7 @@ export function encodeTask(view: TaskView): JsonObject {
     id: taskId,
     ...(facts as unknown as JsonObject),
     clientMessages: clientMessages.count,
-    run: run === null ? null : { ...run, artifacts: [...run.artifacts] },
+    run: run === null ? null : ({ ...run } as unknown as JsonObject),
     ...(statusMessage === undefined ? {} : { statusMessage: statusMessage as unknown as JsonObject }),
     history: history as unknown as JsonObject[],
     artifacts: artifacts as unknown as JsonObject[],

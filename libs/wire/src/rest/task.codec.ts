@@ -43,6 +43,8 @@ export function decodeCreateTask(body: Json, messageId: string): SendRequest {
   return {
     message: { messageId, role: 'user', parts: [part], ...optional },
     configuration: { returnImmediately: true },
+    // It is the metadata of the request, and has been that of the message since the first version of this API.
+    ...optional,
   };
 }
 

@@ -17,6 +17,7 @@ function viewOf(
     facts: { contextId: 'c', ring: 'ring:a', owner: 'o', agent: 'demo', acknowledged: true },
     version: 1,
     recordedAt: '2026-01-01T00:00:00.000Z',
+    eventId: 'event-1',
   });
   const view = fold.view();
   return {
@@ -38,10 +39,11 @@ describe('The codec of the simple REST', () => {
     },
   );
 
-  it('decodes a send that does not wait, with the metadata in the message', () => {
+  it('decodes a send that does not wait, with the metadata in the message and in the request', () => {
     expect(decodeCreateTask({ input: 'hi', metadata: { ring: 'ring:b' }, extra: 1 }, 'key')).toEqual({
       message: { messageId: 'key', role: 'user', parts: [{ text: 'hi' }], metadata: { ring: 'ring:b' } },
       configuration: { returnImmediately: true },
+      metadata: { ring: 'ring:b' },
     });
   });
 

@@ -17,6 +17,7 @@ const state: TaskState = {
   statusAt: '2026-01-01T00:00:00.000Z',
   statusMessage: 3,
   createdAt: '2026-01-01T00:00:00.000Z',
+  queuedBy: 'event-2',
   recordedAt: '2026-01-01T00:00:00.000Z',
   version: 3,
   leaseGeneration: 1,

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { TaskFold, type Json, type Message, type RecordedEvent, type TaskEvent } from '@app/domain';
 import { PROTOCOLS } from '../protocols.js';
 import { type StreamUpdate, updatesOf } from './stream-update.js';
+import { REQUEST } from '../../../../test/support/tasks.js';
 
 const [v1, v03] = [PROTOCOLS['1.0'].codec, PROTOCOLS['0.3'].codec];
 
@@ -22,7 +23,7 @@ const inputRequested = (nextTurn: boolean): TaskEvent => ({
 });
 const accepted: TaskEvent = {
   type: 'MessageAccepted',
-  facts: { messageId: 'u', parts: 1, bytes: 1 },
+  facts: { messageId: 'u', parts: 1, bytes: 1, request: REQUEST },
   content: { message: { messageId: 'u', role: 'user', parts: [{ text: 'go' }] } },
 };
 const completed: TaskEvent = { type: 'TaskCompleted', facts: run };

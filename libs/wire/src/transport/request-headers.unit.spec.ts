@@ -128,13 +128,15 @@ describe('The extensions header', () => {
   const offered = [{ uri: 'https://x.test/a' }, { uri: 'https://x.test/b', required: true }];
 
   it('activates the offered extensions that it names', () => {
-    expect(activeExtensions('https://x.test/b , https://x.test/unknown', offered)).toEqual(['https://x.test/b']);
-    expect(activeExtensions(['https://x.test/a', 'https://x.test/b'], offered)).toHaveLength(2);
+    const named = { 'a2a-extensions': 'https://x.test/b , https://x.test/unknown' };
+    expect(activeExtensions(named, offered)).toEqual({ header: 'A2A-Extensions', uris: ['https://x.test/b'] });
+    const repeated = { 'x-a2a-extensions': ['https://x.test/a', 'https://x.test/b'] };
+    expect(activeExtensions(repeated, offered)).toMatchObject({ header: 'X-A2A-Extensions', uris: { length: 2 } });
   });
 
   // [A2A-CAP-4]
   it('is rejected if it does not name a required extension', () => {
-    expect(() => activeExtensions(undefined, offered)).toThrow(
+    expect(() => activeExtensions({}, offered)).toThrow(
       expect.objectContaining({ kind: 'ExtensionSupportRequired', details: { extension: 'https://x.test/b' } }),
     );
   });

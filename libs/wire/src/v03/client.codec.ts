@@ -1,4 +1,5 @@
-import type { A2aClientCodec, UpstreamInterface, UpstreamUpdate } from '../client/client-codec.js';
+import type { JsonObject } from '@app/domain';
+import type { A2aClientCodec, OutgoingMessage, UpstreamInterface, UpstreamUpdate } from '../client/client-codec.js';
 import {
   decodeOrThrow,
   readArtifactUpdate,
@@ -11,6 +12,7 @@ import {
   type UpstreamFormat,
 } from '../client/upstream-reader.js';
 import type { A2aTaskStatus } from '../requests.js';
+import { LEGACY_EXTENSIONS_HEADER } from '../transport/extensions.js';
 import { isObject, ObjectReader, requiredObject, withValue } from '../validation/object-reader.js';
 import { encodeMessage } from './message.codec.js';
 import { decodePart } from './part.codec.js';
@@ -28,9 +30,19 @@ const format: UpstreamFormat = {
   decodePart,
 };
 
+function encodeConfiguration({
+  acceptedOutputModes,
+  returnImmediately,
+  historyLength,
+}: OutgoingMessage['configuration']): JsonObject {
+  const rest = { blocking: !returnImmediately, historyLength };
+  return acceptedOutputModes?.length ? { acceptedOutputModes: [...acceptedOutputModes], ...rest } : rest;
+}
+
 /** The client side of A2A v0.3. */
 export const client: A2aClientCodec = {
   version: '0.3',
+  extensionsHeader: LEGACY_EXTENSIONS_HEADER,
   methods: {
     send: 'message/send',
     stream: 'message/stream',
@@ -38,9 +50,10 @@ export const client: A2aClientCodec = {
     cancel: 'tasks/cancel',
     subscribe: 'tasks/resubscribe',
   },
-  encodeSend: ({ message, taskId, contextId, returnImmediately }) => ({
+  encodeSend: ({ message, taskId, contextId, metadata, configuration }) => ({
     message: encodeMessage(message, { ...(contextId && { contextId }), ...(taskId && { taskId }) }),
-    configuration: { blocking: !returnImmediately, historyLength: 0 },
+    configuration: encodeConfiguration(configuration),
+    ...(metadata && { metadata }),
   }),
   decodeUpdate: (result) =>
     decodeOrThrow((violations): UpstreamUpdate => {

@@ -1,4 +1,5 @@
-import type { A2aClientCodec, UpstreamUpdate } from '../client/client-codec.js';
+import type { JsonObject } from '@app/domain';
+import type { A2aClientCodec, OutgoingMessage, UpstreamUpdate } from '../client/client-codec.js';
 import {
   decodeOrThrow,
   readArtifactUpdate,
@@ -10,6 +11,7 @@ import {
   supportedVersionOf,
   type UpstreamFormat,
 } from '../client/upstream-reader.js';
+import { EXTENSIONS_HEADER } from '../transport/extensions.js';
 import { isObject, memberOf, ObjectReader, requiredObject } from '../validation/object-reader.js';
 import { ROLE_ENUM } from '../validation/proto-enum.js';
 import { decodePart, encodeMessage } from './message.codec.js';
@@ -26,9 +28,13 @@ const format: UpstreamFormat = {
 };
 const { fieldCase } = format;
 
+const encodeConfiguration = ({ acceptedOutputModes, ...rest }: OutgoingMessage['configuration']): JsonObject =>
+  acceptedOutputModes?.length ? { acceptedOutputModes: [...acceptedOutputModes], ...rest } : rest;
+
 /** The client side of A2A v1.0. */
 export const client: A2aClientCodec = {
   version: '1.0',
+  extensionsHeader: EXTENSIONS_HEADER,
   methods: {
     send: 'SendMessage',
     stream: 'SendStreamingMessage',
@@ -37,9 +43,10 @@ export const client: A2aClientCodec = {
     subscribe: 'SubscribeToTask',
     list: 'ListTasks',
   },
-  encodeSend: ({ message, taskId, contextId, returnImmediately }) => ({
+  encodeSend: ({ message, taskId, contextId, metadata, configuration }) => ({
     message: encodeMessage(message, { ...(contextId && { contextId }), ...(taskId && { taskId }) }),
-    configuration: { returnImmediately, historyLength: 0 },
+    configuration: encodeConfiguration(configuration),
+    ...(metadata && { metadata }),
   }),
   // Decodes `StreamResponse` (section 4.2.3) and `SendMessageResponse`, which has two of its members.
   decodeUpdate: (result) =>

@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { agentScopeOf } from './agent-scope.js';
+import { clientOf } from './client.js';
 import { type EdgeRequest, lastEventIdOf, principalOf } from './edge-request.js';
 import { traceContextOf } from './trace-context.js';
 
@@ -16,6 +17,9 @@ export const CurrentScope = parameter(agentScopeOf);
 
 /** The id of the last event that a reconnecting stream client has received; undefined for a new stream. */
 export const LastEventId = parameter(lastEventIdOf);
+
+/** The client of the request, as its headers and its connection describe it. */
+export const CurrentClient = parameter(clientOf);
 
 /** The W3C trace context of the request; undefined if it has none. */
 export const CurrentTrace = parameter(traceContextOf);
