@@ -10,10 +10,11 @@ const server = useServer({
   ACTA_TENANT_MAX_RUNNING: '1',
 });
 const first = { messageId: randomUUID() };
+const second = { messageId: randomUUID() };
 
 beforeAll(async () => {
   await server.caller.start('one', first);
-  await server.caller.start('two');
+  await server.caller.start('two', second);
 });
 
 const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params });
@@ -30,7 +31,13 @@ const SENDS: [name: string, version: string, path: string, body: object, expecte
     sendParams('hi'),
     { error: { code: 503, status: 'UNAVAILABLE' } },
   ],
-  ['POST /a2a/tasks', '', 'a2a/tasks', { input: 'hi' }, { error: expect.stringMatching(/^overloaded: /) }],
+  [
+    'POST /a2a/tasks',
+    '',
+    'a2a/tasks',
+    { input: 'hi' },
+    { error: expect.stringMatching(/^the tenant has 2 queued tasks/) },
+  ],
 ];
 
 describe('A tenant whose queue is full', () => {
@@ -64,6 +71,8 @@ describe('A tenant whose queue is full', () => {
     const worker = await startWorker(server.databaseUrl, { ACTA_TENANT_MAX_RUNNING: '1' });
     const { id } = await server.caller.send('one', { message: first });
     expect((await server.database.eventTypes(id)).at(-1)).toBe('TaskCompleted');
+    // The queue has room for both only after its second task has ended, too.
+    await server.caller.send('two', { message: second });
     const later = await Promise.all([server.caller.send('sleep 50ms'), server.caller.send('sleep 50ms')]);
     const runs = [...(await server.database.streams())]
       .filter(([taskId]) => later.some((task) => task.id === taskId))

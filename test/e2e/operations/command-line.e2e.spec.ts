@@ -146,7 +146,7 @@ describe('The command line on the embedded database of a running server', () => 
       const deliveries = await acta('pushes', 'list', '--task', 'no-such-task');
       expect(deliveries).toEqual({ code: 0, stdout: 'No deliveries.\n', stderr: '' });
       expect((await acta('audit', 'verify', '--task', 'no-such-task')).stderr).toBe(
-        'acta: task no-such-task not found\n',
+        'acta: task no-such-task not found: `acta tasks list` lists the tasks of a tenant\n',
       );
     },
     TIMEOUT_MS,

@@ -58,7 +58,8 @@ describe.each([
     // Chunks that arrive within 100 ms become one, so the number depends on the timing.
     if (setup.STREAMING === 'true') expect(chunks.length).toBeGreaterThan(2);
     expect(chunks.slice(1).every(({ facts }) => facts.append || setup.STREAMING === 'false')).toBe(true);
-    expect(chunks.at(-1)!.facts.last).toBe(setup.STREAMING === 'true');
+    // A poll does not tell whether a chunk is the last one, unless it is also the poll that sees the end of the task.
+    if (setup.STREAMING === 'true') expect(chunks.at(-1)!.facts.last).toBe(true);
   });
 
   it('ends the task with the outcome of the upstream task', async () => {

@@ -26,28 +26,28 @@ export function findLoss(text: string): JsonViolation | undefined {
   const open: Container[] = [];
   const violation = (description: string): JsonViolation => ({ path: open.map(({ step }) => step), description });
   let members = 0;
-  let at = 0;
-  while (at < text.length) {
-    const char = text[at]!;
+  let offset = 0;
+  while (offset < text.length) {
+    const char = text[offset]!;
     const container = open.at(-1);
     if (char === '"') {
-      const end = endOfString(text, at);
+      const end = endOfString(text, offset);
       if (container?.expectsKey === true) {
-        const key = JSON.parse(text.slice(at, end)) as string;
+        const key = JSON.parse(text.slice(offset, end)) as string;
         container.step = key;
         container.expectsKey = false;
         if (container.keys!.has(key)) return violation('is sent twice in one object; send it once');
         container.keys!.add(key);
       }
-      at = end;
+      offset = end;
       continue;
     }
     if (char === '-' || (char >= '0' && char <= '9')) {
-      NUMBER.lastIndex = at;
+      NUMBER.lastIndex = offset;
       const [token = char] = NUMBER.exec(text) ?? [];
       const problem = numberProblem(token);
       if (problem !== undefined) return violation(problem);
-      at += token.length;
+      offset += token.length;
       continue;
     }
     if (char === '{') open.push({ keys: new Set(), step: '', expectsKey: true });
@@ -62,7 +62,7 @@ export function findLoss(text: string): JsonViolation | undefined {
     if (members > MAX_MEMBERS) {
       return { path: [], description: `must have at most ${BOUNDS.jsonKeys} members and elements in total` };
     }
-    at += 1;
+    offset += 1;
   }
   return undefined;
 }

@@ -33,11 +33,12 @@ export function countStrings(bytes: Uint8Array): number {
     /** The number of quotes for each of the four bytes of the words: at most BLOCK / 4, so no sum exceeds its byte. */
     let lanes = 0;
     if (end <= nextBackslash && escape === 0) {
-      for (let at = start; at < end; at += 4) lanes += zeroBytes(words.getInt32(at, true) ^ QUOTES) >>> 7;
+      for (let offset = start; offset < end; offset += 4)
+        lanes += zeroBytes(words.getInt32(offset, true) ^ QUOTES) >>> 7;
     } else {
       let found = 0;
-      for (let at = start; at < end; at += 4) {
-        const word = words.getInt32(at, true);
+      for (let offset = start; offset < end; offset += 4) {
+        const word = words.getInt32(offset, true);
         const marks = zeroBytes(word ^ BACKSLASHES);
         const escaped = (marks << 8) | escape;
         found |= marks;
@@ -46,7 +47,7 @@ export function countStrings(bytes: Uint8Array): number {
           escape = marks >>> 24;
         } else {
           // A backslash follows a backslash, so it may be escaped itself.
-          const counted = countQuotes(bytes, at, at + 4, escape);
+          const counted = countQuotes(bytes, offset, offset + 4, escape);
           quotes += counted.quotes;
           ({ escape } = counted);
         }
@@ -69,23 +70,23 @@ export function countStrings(bytes: Uint8Array): number {
 function countQuotes(bytes: Uint8Array, start: number, end: number, escapeBefore: number) {
   let quotes = 0;
   let escape = escapeBefore;
-  for (let at = start; at < end; at += 1) {
+  for (let offset = start; offset < end; offset += 1) {
     if (escape !== 0) escape = 0;
-    else if (bytes[at] === QUOTE) quotes += 1;
-    else if (bytes[at] === BACKSLASH) escape = MARK;
+    else if (bytes[offset] === QUOTE) quotes += 1;
+    else if (bytes[offset] === BACKSLASH) escape = MARK;
   }
   return { quotes, escape };
 }
 
 /** Returns the position of the next such byte, or the end. */
 function find(bytes: Uint8Array, byte: number, from: number): number {
-  const at = bytes.indexOf(byte, from);
-  return at === -1 ? bytes.length : at;
+  const offset = bytes.indexOf(byte, from);
+  return offset === -1 ? bytes.length : offset;
 }
 
 /** Whether the byte at a position follows an odd number of backslashes. */
-function isEscaped(bytes: Uint8Array, at: number): boolean {
-  let first = at;
+function isEscaped(bytes: Uint8Array, offset: number): boolean {
+  let first = offset;
   while (bytes[first - 1] === BACKSLASH) first -= 1;
-  return (at - first) % 2 === 1;
+  return (offset - first) % 2 === 1;
 }

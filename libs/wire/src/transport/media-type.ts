@@ -36,13 +36,13 @@ function splitParameters(header: string): string[] {
   const items: string[] = [];
   let start = 0;
   let isQuoted = false;
-  for (let at = 0; at <= header.length; at += 1) {
-    const char = header[at];
+  for (let offset = 0; offset <= header.length; offset += 1) {
+    const char = header[offset];
     if (char === undefined || (char === ';' && !isQuoted)) {
-      items.push(header.slice(start, at));
-      start = at + 1;
+      items.push(header.slice(start, offset));
+      start = offset + 1;
     } else if (char === '"') isQuoted = !isQuoted;
-    else if (char === '\\' && isQuoted) at += 1;
+    else if (char === '\\' && isQuoted) offset += 1;
   }
   return items;
 }
