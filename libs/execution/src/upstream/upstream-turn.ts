@@ -100,7 +100,7 @@ export class UpstreamTurn {
   }
 
   private async execute(): Promise<void> {
-    const { recorder: recorder } = this;
+    const { recorder } = this;
     for (;;) {
       const hasEnded = recorder.outcome !== null && isTerminal(recorder.outcome.state);
       const next = hasEnded ? undefined : this.pending.shift();
@@ -123,7 +123,7 @@ export class UpstreamTurn {
 
   /** Sends a message and records its updates until the connection ends. */
   private async deliver(message: Message): Promise<void> {
-    const { session, recorder: recorder } = this;
+    const { session, recorder } = this;
     const sentId = session.sentIdOf(message);
     const hasArrived = () => session.task?.messageId === sentId || recorder.outcome !== null;
     let isRepeat = false;
@@ -147,7 +147,7 @@ export class UpstreamTurn {
 
   /** Records the updates of the task until the turn has its outcome: from its stream, or by polling. */
   private async follow(): Promise<void> {
-    const { recorder: recorder, timing } = this;
+    const { recorder, timing } = this;
     for (let attempt = 1; recorder.outcome === null;) {
       const { changeCount } = recorder;
       await this.whileUnreachable(() => (this.canSubscribe ? this.subscribe() : this.poll()));
@@ -184,7 +184,7 @@ export class UpstreamTurn {
 
   /** Records one update. `sentId`: the message that the update responds to. */
   private async take(update: UpstreamUpdate, sentId = this.session.task?.messageId): Promise<void> {
-    const { session, recorder: recorder } = this;
+    const { session, recorder } = this;
     switch (update.type) {
       case 'message':
         if (session.task === null) recorder.outcome = { state: 'replied', message: update.message };
