@@ -39,7 +39,8 @@ module.exports = {
     },
     {
       name: 'event-log-behind-tasks',
-      comment: 'commands, queries and projections in libs/tasks are the only users of EventLog; audit reads its hash functions',
+      comment:
+        'commands, queries and projections in libs/tasks are the only users of EventLog; audit reads its hash functions',
       severity: 'error',
       from: { path: '^(libs|apps)/', pathNot: ['^libs/(event-log|audit|tasks)/', '\\.spec\\.ts$'] },
       to: { path: '^libs/event-log/' },
