@@ -45,7 +45,7 @@ create table audit_entry (
   primary key (tenant_id, entry_id)
 );
 comment on table audit_entry is
-  'The audit log of each tenant: keys that were created or revoked, and admins'' access to tasks of others.';
+  'The audit log of each tenant: changes of API keys, and recorded access to tasks.';
 comment on column audit_entry.tenant_id is 'The tenant that the entry concerns.';
 comment on column audit_entry.entry_id is 'The entry.';
 comment on column audit_entry.type is 'What happened, such as KeyCreated.';
@@ -60,6 +60,9 @@ comment on column audit_entry.position is 'The order within a transaction. Not p
 comment on column audit_entry.transaction_id is 'The transaction that inserted the entry. Not part of the hash.';
 
 create index audit_entry_feed on audit_entry (tenant_id, epoch, transaction_id, position);
+-- For the list of the newest entries, and for the entries of one task.
+create index audit_entry_of_tenant on audit_entry (tenant_id, recorded_at desc, entry_id desc);
+create index audit_entry_of_task on audit_entry using gin (((facts -> 'taskIds')::jsonb)) where type = 'TaskAccessed';
 
 create trigger audit_entry_is_append_only before update or delete or truncate on audit_entry
 for each statement execute function refuse_change();

@@ -22,7 +22,7 @@ declare
 begin
   for f in
     select p.oid from pg_proc p join pg_class c on c.oid = 'schema_version'::regclass and c.relnamespace = p.pronamespace
-    where p.proname in ('append_events', 'write_read_models', 'write_pushes', 'settle_push')
+    where p.proname in ('append_events', 'audit_hash', 'can_access', 'settle_push', 'write_pushes', 'write_read_models')
   loop
     execute format('revoke all on function %s from public', f);
     execute format('grant execute on function %s to %I', f, current_setting('acta.role'));

@@ -67,8 +67,10 @@ CREATE TABLE audit_entry (
   CONSTRAINT audit_entry_pkey PRIMARY KEY (tenant_id, entry_id)
 );
 CREATE INDEX audit_entry_feed ON audit_entry USING btree (tenant_id, epoch, transaction_id, "position");
+CREATE INDEX audit_entry_of_task ON audit_entry USING gin (((facts -> 'taskIds'::text)::jsonb)) WHERE type = 'TaskAccessed'::text;
+CREATE INDEX audit_entry_of_tenant ON audit_entry USING btree (tenant_id, recorded_at DESC, entry_id DESC);
 CREATE TRIGGER audit_entry_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-COMMENT ON TABLE audit_entry IS 'The audit log of each tenant: keys that were created or revoked, and admins'' access to tasks of others.';
+COMMENT ON TABLE audit_entry IS 'The audit log of each tenant: changes of API keys, and recorded access to tasks.';
 COMMENT ON COLUMN audit_entry.tenant_id IS 'The tenant that the entry concerns.';
 COMMENT ON COLUMN audit_entry.entry_id IS 'The entry.';
 COMMENT ON COLUMN audit_entry.type IS 'What happened, such as KeyCreated.';
@@ -483,6 +485,25 @@ begin
   end if;
   return query select 'appended', null::uuid, null::bytea;
 end $$;
+
+-- function audit_hash
+CREATE OR REPLACE FUNCTION audit_hash(p_columns text[])
+ RETURNS bytea LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$
+  select sha256(string_agg(int4send(octet_length(c.bytes)) || c.bytes, ''::bytea order by c.i))
+  from (select convert_to(u.value, 'UTF8') as bytes, u.i from unnest(p_columns) with ordinality as u (value, i)) c
+$$;
+
+-- function can_access
+CREATE OR REPLACE FUNCTION can_access(p_tenant text,
+  p_every_task boolean,
+  p_subject text,
+  p_rings text[],
+  p_task_tenant text,
+  p_task_owner text,
+  p_task_ring text)
+ RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  select p_task_tenant = p_tenant and (p_every_task or (p_task_owner = p_subject and p_task_ring = any (p_rings)))
+$$;
 
 -- function refuse_change
 CREATE OR REPLACE FUNCTION refuse_change()

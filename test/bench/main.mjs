@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { measureAccess } from './phases/access.mjs';
 import { measureLists } from './phases/list-tasks.mjs';
 import { measureStarts, measureTokens } from './phases/latency.mjs';
 import { watchMemory } from './phases/memory.mjs';
@@ -12,20 +13,21 @@ import { compare } from './phases/throughput.mjs';
 import { measureWebhooks } from './phases/webhooks.mjs';
 
 const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latency] [--recovery]
-               [--webhooks]
+               [--webhooks] [--access]
   --quick     shorter phases
   --json      print the results as JSON; progress goes to stderr
   --list      only ListTasks with 1,000 and 100,000 tasks, with the query plans
   --streams   only 1,000 open streams
   --latency   only the latency of starts and tokens between processes
   --recovery  only the recovery of the runs of a killed and of a stopped worker
+  --access    only the latency of requests for tasks of others and for missing tasks
   --webhooks  only the latency of webhooks while 250 targets of another tenant never respond
 Without a phase, all phases run. BENCH_DATABASE_URL selects a Postgres instead of the embedded one; the bench creates and
 drops its own databases there. Exits with code 1 if a target is missed, and names the target.`;
 
 const { values: flags } = parseArgs({
   options: Object.fromEntries(
-    ['quick', 'json', 'list', 'streams', 'latency', 'recovery', 'webhooks', 'help'].map((name) => [
+    ['quick', 'json', 'list', 'streams', 'latency', 'recovery', 'webhooks', 'access', 'help'].map((name) => [
       name,
       { type: 'boolean' },
     ]),
@@ -35,7 +37,7 @@ if (flags.help) {
   console.log(HELP);
   process.exit();
 }
-const chosen = ['list', 'streams', 'latency', 'recovery', 'webhooks'].filter((phase) => flags[phase]);
+const chosen = ['list', 'streams', 'latency', 'recovery', 'webhooks', 'access'].filter((phase) => flags[phase]);
 /** Without a chosen phase, every phase runs. */
 const runs = (/** @type {string} */ phase) => chosen.length === 0 || chosen.includes(phase);
 const log = (/** @type {string} */ line) => (flags.json ? console.error(line) : console.log(line));
@@ -68,6 +70,10 @@ try {
   if (runs('webhooks')) {
     log('webhooks beside targets that never respond');
     results.webhooks = await measureWebhooks(postgres, { silentTargets: 250, forMs: flags.quick ? 15_000 : 35_000 });
+  }
+  if (runs('access')) {
+    log('requests for tasks of others');
+    results.access = await measureAccess(postgres, { requests: flags.quick ? 600 : 2_000 });
   }
   if (runs('streams')) {
     log('open streams');

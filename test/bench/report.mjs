@@ -14,6 +14,7 @@ export function describe(
     tokens,
     recovery,
     webhooks,
+    access,
     targets,
   },
 ) {
@@ -24,6 +25,7 @@ export function describe(
     ...(starts === undefined ? [] : [describeLatency(starts, tokens)]),
     ...(recovery === undefined ? [] : [describeRecovery(recovery)]),
     ...(webhooks === undefined ? [] : [describeWebhooks(webhooks)]),
+    ...(access === undefined ? [] : [describeAccess(access)]),
     ...(streams === undefined ? [] : [describeStreams(streams)]),
     ...(lists === undefined ? [] : [describeLists(lists)]),
     targets
@@ -62,6 +64,18 @@ const describeStatements = (/** @type {{ command: string, roundTrips: number, na
     table(
       ['', 'round trips', 'statements'],
       statements.map(({ command, roundTrips, names }) => [command, String(roundTrips), names.join(', ')]),
+    ),
+  ].join('\n');
+
+const describeAccess = (/** @type {any} */ { requests, operations }) =>
+  [
+    `Requests for tasks of others, ${requests} of each operation: medians in milliseconds`,
+    table(
+      ['', '1,000 artifacts', '1 artifact', 'missing'],
+      Object.entries(operations).map(([method, { large, small, missing }]) => [
+        method,
+        ...[large, small, missing].map(ms),
+      ]),
     ),
   ].join('\n');
 

@@ -6,7 +6,7 @@
  * @returns {Target[]}
  */
 export function targetsOf(
-  /** @type {Record<string, any>} */ { throughput, memory, lists, streams, starts, tokens, recovery, webhooks },
+  /** @type {Record<string, any>} */ { throughput, memory, lists, streams, starts, tokens, recovery, webhooks, access },
 ) {
   /** @type {Target[]} */
   const targets = [];
@@ -48,6 +48,12 @@ export function targetsOf(
       besideSilent.max <= 2_000,
       'ms',
     );
+  }
+  if (access !== undefined) {
+    for (const [method, { large, small, missing }] of Object.entries(access.operations)) {
+      const ratio = Math.max(large, small, missing) / Math.min(large, small, missing);
+      addTarget(`${method} takes as long for a task of others as for a missing one, within 3 %`, ratio, ratio <= 1.03);
+    }
   }
   if (streams !== undefined) {
     const mib = streams.peakBytes / 1024 / 1024;

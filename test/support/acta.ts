@@ -12,6 +12,7 @@ import {
   PushPolicy,
   ResumeTask,
   SendMessage,
+  TaskAccess,
   TaskReader,
   TasksModule,
   TaskWriter,
@@ -42,6 +43,7 @@ export interface ReplicaOptions {
   readonly queuedPerTenant?: number;
   readonly runningPerTenant?: number;
   readonly now?: () => Date;
+  readonly recordedReads?: 'others' | 'all';
   /** Heartbeats wait forever, like those of a process that is paused. */
   readonly heartbeats?: 'blocked';
   /** Period of the reaper; absent: it runs only when `reaper.sweep()` is called. */
@@ -64,6 +66,7 @@ export class Replica {
   readonly decoder: EventDecoder;
   readonly writer: TaskWriter;
   readonly reader: TaskReader;
+  readonly access: TaskAccess;
   readonly queue: RunQueue;
   readonly worker: Worker;
   readonly reaper: LeaseReaper;
@@ -84,6 +87,7 @@ export class Replica {
     this.decoder = module.get(EventDecoder);
     this.writer = module.get(TaskWriter);
     this.reader = module.get(TaskReader);
+    this.access = module.get(TaskAccess);
     this.queue = module.get(RunQueue);
     this.worker = module.get(Worker);
     this.reaper = module.get(LeaseReaper);
@@ -181,8 +185,8 @@ export class Replica {
           resolve();
         }, 500);
       });
-      const loaded = await this.log.head(tenantId, taskId);
-      if (loaded !== null && satisfies(loaded.head.state)) return loaded.head.state;
+      const head = await this.log.head(tenantId, taskId);
+      if (head !== null && satisfies(head.state)) return head.state;
       await changed;
     }
   }
@@ -203,6 +207,7 @@ function moduleOf(
     leaseMs,
     cancel: options.cancel ?? new CancelPolicy('fence', 5_000),
     admission: { queuedPerTenant },
+    access: { recordedReads: options.recordedReads ?? 'others' },
     push: new PushPolicy(true, true),
     execution: ExecutionModule.with({ agents, ...execution }),
   });

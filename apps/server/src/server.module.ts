@@ -1,4 +1,4 @@
-import { AccessModule } from '@app/access';
+import { AccessModule, AuditLogModule } from '@app/access';
 import type { Config } from '@app/config';
 import { StreamingModule } from '@app/streaming';
 import { WebhooksModule } from '@app/webhooks';
@@ -13,6 +13,7 @@ import { BlockingSends } from './a2a/blocking-sends.js';
 import { HttpJsonController } from './a2a/http-json.controller.js';
 import { KeySetController } from './a2a/key-set.controller.js';
 import { JsonRpcController } from './a2a/json-rpc.controller.js';
+import { AuditLogController } from './api/audit-log.controller.js';
 import { WebhookDeliveriesController } from './api/webhook-deliveries.controller.js';
 import { TaskHistoryController } from './api/task-history.controller.js';
 import { TasksController } from './api/tasks.controller.js';
@@ -47,6 +48,7 @@ interface ServerOptions {
     TaskHistoryController,
     WebhookDeliveriesController,
     WorkersController,
+    AuditLogController,
     HealthController,
     MetricsController,
     UnknownPathsController,
@@ -77,9 +79,11 @@ export class ServerModule {
           leaseMs,
           cancel: new CancelPolicy(cancelActive, cancelGraceMs),
           admission: { queuedPerTenant: config.tenantMaxQueued },
+          access: { recordedReads: config.auditReads },
           push: new PushPolicy(capabilities.has('pushNotifications'), config.pushAllowPrivate),
           execution,
         }),
+        AuditLogModule,
         StreamingModule,
         WebhooksModule.with({ timeoutMs: config.pushTimeoutMs }),
         execution,

@@ -23,6 +23,7 @@ export class WorkerModule {
           leaseMs,
           cancel: new CancelPolicy(cancelActive, cancelGraceMs),
           admission: { queuedPerTenant: config.tenantMaxQueued },
+          access: { recordedReads: config.auditReads },
           execution: ExecutionModule.with({
             agents,
             concurrency: config.workerConcurrency,

@@ -64,5 +64,7 @@ export interface Config {
   /** Requests per second of one caller, in bursts of twice that number. 0: no limit. */
   readonly rateLimit: number;
   readonly oidc: OidcConfig | null;
+  /** Whose reads the audit log records. `others`: those of tasks of other users. `all`: also those of own tasks. */
+  readonly auditReads: 'others' | 'all';
   readonly logLevel: LogLevel;
 }

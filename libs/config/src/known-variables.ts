@@ -1,6 +1,7 @@
 /** All `ACTA_*` variables. A different name prevents startup. */
 export const KNOWN_VARIABLES: readonly string[] = [
   'ACTA_AGENTS',
+  'ACTA_AUDIT_READS',
   'ACTA_AUTH',
   'ACTA_CANCEL_ACTIVE',
   'ACTA_CANCEL_GRACE_MS',

@@ -51,6 +51,7 @@ export function readConfig(env: Environment = process.env): Config {
     upstreamAllowPrivate: read.flag('ACTA_UPSTREAM_ALLOW_PRIVATE'),
     rateLimit: read.integer('ACTA_RATE_LIMIT', 5_000, [0, 1_000_000]),
     oidc: readOidc(read),
+    auditReads: read.oneOf('ACTA_AUDIT_READS', ['others', 'all'], 'others'),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
   };
   rejectInsecureServer(config);

@@ -25,6 +25,7 @@ describe('readConfig', () => {
     expect(readConfig({ PATH: '/bin' })).toEqual({
       host: '127.0.0.1',
       port: 8420,
+      auditReads: 'others',
       databaseUrl: null,
       ownerDatabaseUrl: null,
       dataDir: resolve('.acta'),

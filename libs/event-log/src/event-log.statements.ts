@@ -1,12 +1,10 @@
 import type { NamedStatement } from '@app/storage';
 
-/** Selects the head of a stream, and the receipt of a caller's message if there is one. */
+/** Selects the head of a stream. */
 export const LOAD_HEAD: NamedStatement = {
   name: 'load_head',
-  text: `select t.state, t.head_hash, k.wrapped_key, k.key_id, r.task_id as receipt_task, r.fingerprint as receipt_fingerprint
-    from task t
-    left join task_key k on k.tenant_id = t.tenant_id and k.task_id = t.task_id
-    left join message_receipt r on r.tenant_id = t.tenant_id and r.subject = $3 and r.message_id = $4
+  text: `select t.state, t.head_hash, k.wrapped_key, k.key_id
+    from task t left join task_key k on k.tenant_id = t.tenant_id and k.task_id = t.task_id
     where t.tenant_id = $1 and t.task_id = $2`,
 };
 

@@ -83,25 +83,17 @@ export class EventLog {
   }
 
   /**
-   * Returns the head of a stream, and the receipt of a caller's message if there is one. Null if the stream does not
-   * exist. A text that is not a UUID in canonical form is the id of no stream.
+   * Returns the head of a stream. Null if the stream does not exist. A text that is not a UUID in canonical form is the id of
+   * no stream.
    */
-  async head(
-    tenantId: string,
-    taskId: string,
-    message?: { readonly subject: string; readonly messageId: string },
-    executor?: Executor,
-  ): Promise<{ head: TaskHead; receipt: Receipt | null } | null> {
+  async head(tenantId: string, taskId: string, executor?: Executor): Promise<TaskHead | null> {
     if (!isUuid(taskId)) return null;
-    const [row] = await this.database.run<
-      { state: TaskState; head_hash: Buffer } & WrappedKeyColumns & Nullable<ReceiptColumns>
-    >(LOAD_HEAD, [tenantId, taskId, message?.subject ?? null, message?.messageId ?? null], executor);
-    if (row === undefined) return null;
-    const { receipt_task: receiptTask, receipt_fingerprint: fingerprint } = row;
-    return {
-      head: this.decoder.decodeHead(tenantId, taskId, row),
-      receipt: receiptTask === null || fingerprint === null ? null : { taskId: receiptTask, fingerprint },
-    };
+    const [row] = await this.database.run<{ state: TaskState; head_hash: Buffer } & WrappedKeyColumns>(
+      LOAD_HEAD,
+      [tenantId, taskId],
+      executor,
+    );
+    return row === undefined ? null : this.decoder.decodeHead(tenantId, taskId, row);
   }
 
   /**
@@ -216,5 +208,3 @@ interface ReceiptColumns {
   receipt_task: string;
   receipt_fingerprint: Buffer;
 }
-
-type Nullable<T> = { [K in keyof T]: T[K] | null };

@@ -10,7 +10,7 @@ import {
   type TaskView,
 } from '@app/domain';
 import { TaskWakeups } from '@app/storage';
-import { followTask, requireRow, TaskReader, type TaskRow } from '@app/tasks';
+import { followTask, TaskAccess, TaskReader, type TaskRow } from '@app/tasks';
 import { type StreamUpdate, updatesOf } from '@app/wire';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 
@@ -37,14 +37,20 @@ export interface StreamOptions {
  * A stream of a task: a snapshot, then updates. With `lastEventId`, the snapshot is the task as of that version, so that a
  * client that reconnects misses nothing, on any replica, even if the task has ended.
  *
- * Errors: TaskNotFound, also for a task of an agent other than `agent`; TaskEnded, if no event follows; InvalidParameters,
+ * Errors: TaskNotFound, also for a task of an agent other than `agent`; TaskEnded, if no event follows and
+ * `ended` does not request the snapshot; InvalidParameters,
  * if `lastEventId` is not a version of the task.
  */
 export class SubscribeToTask extends Query<TaskStream> {
   constructor(
     readonly principal: Principal,
     readonly taskId: string,
-    readonly options: StreamOptions & { readonly lastEventId?: string; readonly agent?: string },
+    readonly options: StreamOptions & {
+      readonly lastEventId?: string;
+      readonly agent?: string;
+      /** `snapshot`: the stream of a task that has ended is its snapshot. Absent: it is an error. */
+      readonly ended?: 'snapshot';
+    },
   ) {
     super();
   }
@@ -55,14 +61,16 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
   constructor(
     private readonly wakeups: TaskWakeups,
     private readonly reader: TaskReader,
+    private readonly access: TaskAccess,
   ) {}
 
   async execute({ principal, taskId, options }: SubscribeToTask): Promise<TaskStream> {
     const { tenantId } = principal;
-    const row = await requireRow(this.reader, principal, { taskId, agent: options.agent }, { replied: false });
+    const row = await this.access.require(principal, 'SubscribeToTask', { taskId, agent: options.agent });
     const { status, version } = row.state;
     const from = options.lastEventId === undefined ? null : versionOf(options.lastEventId, row.state);
-    if (isTerminal(status) && (from ?? version) >= version) {
+    const needsSnapshot = options.ended === 'snapshot' && from === null;
+    if (isTerminal(status) && (from ?? version) >= version && !needsSnapshot) {
       throw new DomainError('TaskEnded', `the task is ${status} and has no further events; get the task instead`, {
         taskId,
         status,

@@ -1,5 +1,4 @@
-export { AccessAudit } from './access/access-audit.js';
-export { requireRowAndRecordAccess, requireRow } from './access/task-access.js';
+export { type AccessedTask, TaskAccess } from './access/task-access.js';
 export { CancelPolicy, CancelTask } from './commands/cancel-task.command.js';
 export { ResumeTask } from './commands/resume-task.command.js';
 export { SendMessage, type SentMessage } from './commands/send-message.command.js';

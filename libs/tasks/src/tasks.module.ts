@@ -1,9 +1,8 @@
-import { AuditLogModule } from '@app/access';
 import { Clock } from '@app/domain';
 import { EventLog } from '@app/event-log';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
-import { AccessAudit } from './access/access-audit.js';
+import { AccessOptions, TaskAccess } from './access/task-access.js';
 import { Admission, AdmissionLimits } from './commands/admission.js';
 import { CancelPolicy, CancelTaskHandler } from './commands/cancel-task.command.js';
 import { ResumeTaskHandler } from './commands/resume-task.command.js';
@@ -28,6 +27,7 @@ interface TasksOptions {
   readonly leaseMs: number;
   readonly cancel: CancelPolicy;
   readonly admission: AdmissionLimits;
+  readonly access: AccessOptions;
   /** Absent in a process that serves no requests. */
   readonly push?: PushPolicy;
   /** Exports the `AgentDirectory` and the `RunSlots` of this process. */
@@ -56,7 +56,7 @@ const HANDLERS = [
  * exported, because only this library may read and append events directly.
  */
 @Module({
-  imports: [CqrsModule, AuditLogModule],
+  imports: [CqrsModule],
   providers: [
     Clock,
     EventLog,
@@ -64,15 +64,15 @@ const HANDLERS = [
     TaskReader,
     PageTokens,
     Admission,
-    AccessAudit,
+    TaskAccess,
     PushConfigs,
     HistoryReader,
     ...HANDLERS,
   ],
-  exports: [LeaseOptions, TaskWriter, TaskReader, PushPolicy, AccessAudit, CqrsModule],
+  exports: [LeaseOptions, TaskWriter, TaskReader, PushPolicy, TaskAccess, CqrsModule],
 })
 export class TasksModule {
-  static with({ leaseMs, cancel, admission, push, execution }: TasksOptions): DynamicModule {
+  static with({ leaseMs, cancel, admission, access, push, execution }: TasksOptions): DynamicModule {
     return {
       module: TasksModule,
       global: true,
@@ -81,6 +81,7 @@ export class TasksModule {
         { provide: LeaseOptions, useValue: { leaseMs } },
         { provide: CancelPolicy, useValue: cancel },
         { provide: AdmissionLimits, useValue: admission },
+        { provide: AccessOptions, useValue: access },
         { provide: PushPolicy, useValue: push ?? new PushPolicy(false, false) },
       ],
     };

@@ -24,6 +24,15 @@ export default [
     },
   },
   {
+    name: 'publisher',
+    ...described,
+    // As many artifacts as the message says.
+    async run(/** @type {any} */ ctx) {
+      const ids = Array.from({ length: Number(ctx.text) }, (_, nth) => `artifact-${nth}`);
+      await Promise.all(ids.map((id) => ctx.artifact({ id, parts: [{ text: id }] })));
+    },
+  },
+  {
     name: 'sleeper',
     ...described,
     // Longer than any phase of the bench.

@@ -1,12 +1,5 @@
 import type { JsonObject } from '@app/domain';
-import {
-  call,
-  http,
-  type HttpResponse,
-  httpSendParamsV03,
-  sendParams,
-  sendParamsV03,
-} from '../../support/clients/rpc.js';
+import { http, type HttpResponse, httpSendParamsV03, sendParams, sendParamsV03 } from '../../support/clients/rpc.js';
 
 /** A caller of a server, or of the path of one of its agents. */
 export interface Caller {
@@ -67,17 +60,48 @@ const HTTP_JSON: [string, string, ((version: Version, id: string) => JsonObject)
   ['POST', 'message:stream', httpSend],
 ];
 
+/** The routes of the simple and the native REST that access one task. */
 const REST: [string, string][] = [
-  ['GET', 'tasks/{id}'],
-  ['GET', 'tasks/{id}/stream'],
-  ['DELETE', 'tasks/{id}'],
+  ['GET', '/a2a/tasks/{id}'],
+  ['GET', '/a2a/tasks/{id}/stream'],
+  ['DELETE', '/a2a/tasks/{id}'],
+  ['GET', '/api/tasks/{id}'],
+  ['POST', '/api/tasks/{id}:resume'],
+  ['GET', '/api/tasks/{id}/stream'],
+  ['GET', '/api/tasks/{id}/events'],
+  ['GET', '/api/tasks/{id}/messages'],
+  ['GET', '/api/tasks/{id}/runs'],
+  ['GET', '/api/tasks/{id}/deliveries'],
+  ['GET', '/api/tasks/{id}/deliveries/text/parts'],
+  ['GET', '/api/tasks/{id}/pushes'],
 ];
 
-/** Every operation on one task that a client of A2A or of the simple REST API can request. */
+/** The names of the operations below, in the form of `registeredOperations`. */
+export const COVERED_OPERATIONS: readonly string[] = [
+  ...new Set([
+    ...JSON_RPC.map(([version, method]) => `${version} ${method}`),
+    ...HTTP_JSON.flatMap(([verb, path]) => ['1.0', '0.3'].map((version) => `${version} ${verb} ${withoutNames(path)}`)),
+    ...REST.map(([verb, path]) => `${verb} ${withoutNames(path)}`),
+  ]),
+];
+
+/** Replaces the ids of a path and their names in a template, so that both can be compared. */
+export function withoutNames(path: string): string {
+  return path
+    .replace(/\/:\w+(?:\([^)]*\))?/g, '/{}')
+    .replace(/\{\w+\}|(?<=\/pushNotificationConfigs\/)x$|(?<=\/deliveries\/)text/g, '{}')
+    .replace('::', ':');
+}
+
+/** Every operation on one task that a client can request. */
 export const TASK_OPERATIONS: [name: string, operation: TaskOperation][] = [
   ...JSON_RPC.map(([version, method, params, field]): [string, TaskOperation] => [
     field === undefined ? method : `${method} with ${field}`,
-    ({ url, token }, id, contextId) => call(url, token, version, method, params(id, contextId)),
+    ({ url, token }, id, contextId) =>
+      http('POST', `${url}/a2a`, token, {
+        headers: { 'A2A-Version': version },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: params(id, contextId) }),
+      }),
   ]),
   ...(['1.0', '0.3'] as const).flatMap((version) =>
     HTTP_JSON.map(([verb, path, body]): [string, TaskOperation] => [
@@ -90,8 +114,8 @@ export const TASK_OPERATIONS: [name: string, operation: TaskOperation][] = [
     ]),
   ),
   ...REST.map(([verb, path]): [string, TaskOperation] => [
-    `${verb} /a2a/${path}`,
-    ({ url, token }, id) => http(verb, `${url}/a2a/${path.replace('{id}', id)}`, token),
+    `${verb} ${path}`,
+    ({ url, token }, id) => http(verb, url + path.replace('{id}', id), token),
   ]),
 ];
 

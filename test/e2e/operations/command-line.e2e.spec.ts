@@ -107,6 +107,13 @@ describe('The command line on the embedded database of a running server', () => 
         'ArtifactPublished',
         'TaskCompleted',
       ];
+      await acta('tasks', 'show', id);
+      const { items } = await actaJson('audit', 'log', '--task', id, '--limit', '1');
+      expect(items).toMatchObject([{ type: 'TaskAccessed', facts: { operation: 'GetTask', taskIds: [id] } }]);
+      const log = await acta('audit', 'log', '--since', '2026-01-01');
+      expect(log.stdout).toMatch(/^TIME +TYPE +ACTOR +FACTS$/m);
+      expect(log.stdout).toContain(id);
+      expect((await acta('audit', 'log', '--since', 'yesterday')).stderr).toContain('Use a time such as');
       const timeline = await acta('tasks', 'timeline', id);
       expect([...timeline.stdout.matchAll(/ \d+ {2}([A-Z]\w+) /g)].map(([, type]) => type)).toEqual(types);
       expect(timeline.stdout).not.toContain('\u001b');
@@ -145,6 +152,9 @@ describe('The command line on the embedded database of a running server', () => 
       expect(await acta('tasks', 'send', 'hello', '--ring', '')).toMatchObject({ code: 0 });
       const deliveries = await acta('pushes', 'list', '--task', 'no-such-task');
       expect(deliveries).toEqual({ code: 0, stdout: 'No deliveries.\n', stderr: '' });
+      expect((await acta('audit', 'log', '--type', 'TaskAccessed', '--task', 'no-such-task')).stdout).toBe(
+        'No entries.\n',
+      );
       expect((await acta('audit', 'verify', '--task', 'no-such-task')).stderr).toBe(
         'acta: task no-such-task not found: `acta tasks list` lists the tasks of a tenant\n',
       );

@@ -7,6 +7,7 @@ import { formatCount } from '../output/count.js';
 import { Progress } from '../output/progress.js';
 import { print, sanitizeForTerminal } from '../output/terminal.js';
 import { withConnection } from '../session/database-session.js';
+import { auditLogCommand } from './audit-log.command.js';
 
 interface VerifyOptions extends OutputOptions {
   readonly tenant?: string;
@@ -24,9 +25,9 @@ const REASONS: Readonly<Record<EventLogBreak['reason'], string>> = {
   'missing-stream': 'the task has rows and no events',
 };
 
-/** Creates the commands that verify the event log. */
+/** Creates the commands for auditors. */
 export function auditCommand(): Command {
-  const audit = new Command('audit').description('Verify the event log.');
+  const audit = new Command('audit').description('Verify the event log, and list the audit log.');
   audit
     .command('verify')
     .description('Verify the hash chain of every task and report each break.')
@@ -34,6 +35,7 @@ export function auditCommand(): Command {
     .option('--task <id>', 'only this task')
     .option(...JSON_OPTION)
     .action(verify);
+  audit.addCommand(auditLogCommand());
   return audit;
 }
 

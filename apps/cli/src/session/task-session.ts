@@ -52,6 +52,7 @@ class CommandLineModule {
           leaseMs,
           cancel: new CancelPolicy(cancelActive, cancelGraceMs),
           admission: { queuedPerTenant: config.tenantMaxQueued },
+          access: { recordedReads: config.auditReads },
           execution: NoExecutionModule.with(agents),
         }),
       ],

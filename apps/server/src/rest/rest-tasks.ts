@@ -1,6 +1,6 @@
-import { isTerminal, type Principal, taskNotFound, type TaskView, type TraceContext } from '@app/domain';
+import { type Principal, taskNotFound, type TaskView, type TraceContext } from '@app/domain';
 import { SubscribeToTask } from '@app/streaming';
-import { CancelTask, GetTask, SendMessage, TaskReader } from '@app/tasks';
+import { CancelTask, SendMessage, TaskReader } from '@app/tasks';
 import { rest, type SendRequest, type SseFrame } from '@app/wire';
 import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
@@ -36,14 +36,12 @@ export class RestTasks {
   }
 
   /** Cancels a task. A task that has ended is returned unchanged. Errors: TaskNotFound, TaskNotCancelable. */
-  async cancel(
+  cancel(
     principal: Principal,
     taskId: string,
-    { trace, ...scope }: AgentScope & { readonly trace?: TraceContext },
+    options: AgentScope & { readonly trace?: TraceContext },
   ): Promise<TaskView> {
-    const view = await this.queries.execute(new GetTask(principal, taskId, scope));
-    if (isTerminal(view.state.status)) return view;
-    return this.commands.execute(new CancelTask(principal, taskId, { ...scope, trace }));
+    return this.commands.execute(new CancelTask(principal, taskId, { ...options, ended: 'return' }));
   }
 
   /**
@@ -55,10 +53,8 @@ export class RestTasks {
     taskId: string,
     { lastEventId, ...scope }: AgentScope & { readonly lastEventId?: string },
   ): Promise<SseSource> {
-    const view = await this.queries.execute(new GetTask(principal, taskId, scope));
-    if (isTerminal(view.state.status) && lastEventId === undefined) return streamOfEnded(view);
-    const subscription = new SubscribeToTask(principal, taskId, { ...scope, until: 'end', lastEventId });
-    const stream = await this.queries.execute(subscription);
+    const options = { ...scope, until: 'end', lastEventId, ended: 'snapshot' } as const;
+    const stream = await this.queries.execute(new SubscribeToTask(principal, taskId, options));
     const { reader } = this;
     return {
       task: stream.task,
@@ -82,12 +78,3 @@ const frameOf = (view: TaskView): SseFrame => ({
   id: view.state.version,
   data: JSON.stringify(rest.encodeTask(view)),
 });
-
-function streamOfEnded(view: TaskView): SseSource {
-  return {
-    task: { taskId: view.taskId, tenantId: view.tenantId, owner: view.state.owner, ring: view.state.ring },
-    async *frames() {
-      yield frameOf(view);
-    },
-  };
-}

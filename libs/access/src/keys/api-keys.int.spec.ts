@@ -3,7 +3,8 @@ import { DomainError, type Principal } from '@app/domain';
 import { Database, ServerSecret, SQL_STATE } from '@app/storage';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
 import { ApiKeys, type ApiKeyRequest } from './api-keys.js';
-import { auditHash, AuditLog } from '../audit/audit-log.js';
+import { auditHash } from '../audit/audit-entry.js';
+import { AuditLog } from '../audit/audit-log.js';
 
 let testDatabase: TestDatabase;
 let database: Database;

@@ -77,7 +77,7 @@ describe('LeaseReaper', () => {
       await acta.expireLease(taskId);
       await backoff.reaper.sweep();
     }
-    const { notBefore, recordedAt, run } = (await worker.log.head(alice.tenantId, taskId))!.head.state;
+    const { notBefore, recordedAt, run } = (await worker.log.head(alice.tenantId, taskId))!.state;
     expect(Date.parse(notBefore!) - Date.parse(recordedAt)).toBeGreaterThanOrEqual(30_000 - 5);
     expect(run?.outcome).toBe('lost');
     expect(await worker.queue.lockWaiting(['scripted'], 10, worker.database.pool)).toEqual([]);

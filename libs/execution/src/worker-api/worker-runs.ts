@@ -146,9 +146,8 @@ export class WorkerRuns {
     requireWorker(principal);
     const { tenantId, agents, rings } = principal;
     const taskId = runId.slice(0, Math.max(0, runId.lastIndexOf('.')));
-    const loaded = taskId === '' ? null : await this.writer.head(tenantId, taskId);
-    if (loaded === null) throw taskNotFound(taskId);
-    const { head } = loaded;
+    const head = taskId === '' ? null : await this.writer.head(tenantId, taskId);
+    if (head === null) throw taskNotFound(taskId);
     const { agent, ring, run } = head.state;
     const worker = workerNameOf(principal);
     const isVisible = agents.includes(agent) && rings.includes(ring);

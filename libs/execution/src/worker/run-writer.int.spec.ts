@@ -123,7 +123,7 @@ describe('A write of a run', () => {
     });
     const { taskId, follower } = await replica.send(alice, text);
     await started.opened;
-    const { head } = (await replica.log.head(alice.tenantId, taskId))!;
+    const head = (await replica.log.head(alice.tenantId, taskId))!;
     const { id: runId, leaseGeneration, dispatcherGeneration } = head.state.run!;
     const fence = { runId, leaseGeneration, dispatcherGeneration };
     const write = (seq: number, outputs: RunOutput[], commandId = newInternalCommand('test').commandId) =>

@@ -11,8 +11,7 @@ import {
 } from '@app/domain';
 import { Database } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { AccessAudit } from '../access/access-audit.js';
-import { requireHead } from '../access/task-access.js';
+import { TaskAccess } from '../access/task-access.js';
 import { TaskFollower } from '../following/task-follower.js';
 import { AgentDirectory } from '../ports.js';
 import { TaskReader } from '../queries/task-reader.js';
@@ -28,7 +27,8 @@ export class CancelPolicy {
 
 /**
  * Ends a task and returns it in its final state: canceled, or the final state that was recorded first. Errors: TaskNotFound (also for a
- * task of an agent other than `agent`), TaskNotCancelable (the task had ended before, or only its worker may cancel it).
+ * task of an agent other than `agent`), TaskNotCancelable (the task had ended before, unless `ended` returns it, or only its
+ * worker may cancel it).
  */
 export class CancelTask extends Command<TaskView> {
   constructor(
@@ -39,6 +39,8 @@ export class CancelTask extends Command<TaskView> {
       readonly trace?: TraceContext;
       readonly holder?: Fence & { readonly worker: string };
       readonly agent?: string;
+      /** `return`: a task that has ended is returned unchanged. Absent: it is an error. */
+      readonly ended?: 'return';
     } = {},
   ) {
     super();
@@ -50,7 +52,7 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
   constructor(
     private readonly writer: TaskWriter,
     private readonly reader: TaskReader,
-    private readonly access: AccessAudit,
+    private readonly access: TaskAccess,
     private readonly policy: CancelPolicy,
     private readonly agents: AgentDirectory,
     private readonly database: Database,
@@ -62,10 +64,12 @@ export class CancelTaskHandler implements ICommandHandler<CancelTask> {
     const follower = new TaskFollower({ reader: this.reader, wakeups: this.writer.wakeups }, tenantId, taskId);
     let activeOnArrival = false;
     try {
-      const { head } = await requireHead(this.writer, principal, { taskId, agent: options.agent });
+      const head = await this.access.require(principal, 'CancelTask', { taskId, agent: options.agent });
       const { state } = head;
-      await this.access.record(principal, 'TaskCanceled', taskId, state);
       activeOnArrival = !isTerminal(state.status);
+      if (!activeOnArrival && options.ended === 'return') {
+        return (await this.reader.views(tenantId, [head], { artifacts: true }))[0]!;
+      }
       // Database time, because the reaper of any replica compares the deadline with it.
       const now = await this.database.now();
       const deadline = new Date(now + this.policy.graceMs).toISOString();

@@ -1,7 +1,6 @@
 import { type Principal, taskNotFound, type TaskView, type TraceContext } from '@app/domain';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { AccessAudit } from '../access/access-audit.js';
-import { requireHead } from '../access/task-access.js';
+import { TaskAccess } from '../access/task-access.js';
 import { TaskReader } from '../queries/task-reader.js';
 import { callerCommand, TaskWriter } from './task-writer.js';
 
@@ -24,12 +23,11 @@ export class ResumeTaskHandler implements ICommandHandler<ResumeTask> {
   constructor(
     private readonly writer: TaskWriter,
     private readonly reader: TaskReader,
-    private readonly access: AccessAudit,
+    private readonly access: TaskAccess,
   ) {}
 
   async execute({ principal, taskId, trace }: ResumeTask): Promise<TaskView> {
-    const { head } = await requireHead(this.writer, principal, { taskId });
-    await this.access.record(principal, 'TaskResumed', taskId, head.state);
+    const head = await this.access.require(principal, 'ResumeTask', { taskId });
     const envelope = { ...callerCommand(principal, taskId, 'resume'), ...(trace ? { trace } : {}) };
     await this.writer.apply(envelope, { type: 'ResumeTask' }, head);
     const view = await this.reader.view(principal.tenantId, taskId, { artifacts: true });

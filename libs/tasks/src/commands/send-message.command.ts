@@ -16,7 +16,8 @@ import { Database, type TaskHead } from '@app/storage';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import canonicalize from 'canonicalize';
 import { ringOf } from '../access/ring-of-message.js';
-import { canAccessTask, requireHead } from '../access/task-access.js';
+import { type AccessedTask, TaskAccess } from '../access/task-access.js';
+import { taskOfMessage } from '../access/task-of-message.js';
 import { TaskFollower } from '../following/task-follower.js';
 import { AgentDirectory, type RunSlot, RunSlots } from '../ports.js';
 import { type NewPushConfig, webhookOf } from '../push-configs/push-configs.js';
@@ -77,6 +78,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     private readonly admission: Admission,
     private readonly database: Database,
     private readonly push: PushPolicy,
+    private readonly access: TaskAccess,
   ) {}
 
   async execute({ principal, request }: SendMessage): Promise<SentMessage> {
@@ -87,10 +89,8 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       this.push.requireOffered();
       this.push.check(webhookOf(request.push));
     }
-    await this.requireAccessibleReferences(principal, request);
-    return request.taskId === undefined
-      ? this.startTask(principal, request)
-      : this.continueTask(principal, request, request.taskId);
+    const task = await taskOfMessage(this.access, principal, request);
+    return task === null ? this.startTask(principal, request) : this.continueTask(principal, request, task);
   }
 
   private async startTask(principal: Principal, request: SendMessageRequest): Promise<SentMessage> {
@@ -104,12 +104,13 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       : { taskId: newId(), contextId: newId() };
     const contextId = request.contextId ?? newContextId;
     const envelope = this.envelope(principal, request, taskId, ring, idempotent);
+    const own = (id: string) => this.requireOwn(principal, request, id);
     try {
       requireAcceptedModes(agent, message, request.request.configuration);
     } catch (rejection) {
-      return this.replay(envelope, await this.receiptOr(envelope, rejection), request.agent);
+      return this.replay(envelope, await this.receiptOr(envelope, rejection), own);
     }
-    return this.record(envelope, agent, request.agent, null, (claim) => ({
+    return this.record(envelope, agent, null, own, (claim) => ({
       type: 'SubmitTask',
       contextId,
       ring,
@@ -123,15 +124,18 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     }));
   }
 
-  private async continueTask(principal: Principal, request: SendMessageRequest, taskId: string): Promise<SentMessage> {
+  private async continueTask(
+    principal: Principal,
+    request: SendMessageRequest,
+    task: AccessedTask,
+  ): Promise<SentMessage> {
     const { message, contextId } = request;
-    const id = { subject: principal.subject, messageId: message.messageId };
-    const { head, receipt } = await requireHead(this.writer, principal, { taskId, agent: request.agent }, id);
-    const { state } = head;
+    const { taskId, receipt, state } = task;
+    const known = () => this.requireHead(principal.tenantId, taskId);
     const agent = this.agents.find(state.agent) ?? this.agents.defaultAgent;
     const idempotent = agent.idempotency === 'on';
     const envelope = this.envelope(principal, request, taskId, state.ring, idempotent);
-    if (idempotent && receipt !== null) return this.replay(envelope, receipt, request.agent);
+    if (idempotent && receipt !== null) return this.replay(envelope, receipt, known);
     if (contextId !== undefined && contextId !== state.contextId) {
       throw invalidField(
         'message.contextId',
@@ -146,7 +150,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       );
     }
     requireAcceptedModes(agent, message, request.request.configuration);
-    return this.record(envelope, agent, request.agent, head, (claim) => ({
+    return this.record(envelope, agent, task, known, (claim) => ({
       type: 'AddMessage',
       message,
       request: request.request,
@@ -159,15 +163,15 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
   private async record(
     envelope: CommandEnvelope,
     agent: AgentProfile,
-    agentScope: string | undefined,
     head: TaskHead | null,
+    headOf: HeadOf,
     commandWith: (claim: { claim?: RunSlot['claim'] }) => Parameters<TaskWriter['apply']>[1],
   ): Promise<SentMessage> {
     const { tenantId, taskId } = envelope;
     const slot = this.slots.reserve(agent.name);
     if (slot === null && head === null) {
       const receipt = await this.admit(envelope);
-      if (receipt !== null) return this.replay(envelope, receipt, agentScope);
+      if (receipt !== null) return this.replay(envelope, receipt, headOf);
     }
     const follower = this.follow(tenantId, taskId);
     try {
@@ -176,7 +180,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       if (applied.outcome === 'received') {
         slot?.release();
         follower.close();
-        return this.replay(envelope, applied.receipt, agentScope);
+        return this.replay(envelope, applied.receipt, headOf);
       }
       follower.startAt(applied);
       if (slot !== null && applied.head.state.run?.id === slot.claim.runId) {
@@ -207,21 +211,14 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     return receipt;
   }
 
-  /** Returns the task of a message that was recorded before. Within an agent scope, it must be a task of that agent. */
-  private async replay(
-    envelope: CommandEnvelope,
-    receipt: Receipt,
-    agentScope: string | undefined,
-  ): Promise<SentMessage> {
+  /** Returns the task of a message that was recorded before. */
+  private async replay(envelope: CommandEnvelope, receipt: Receipt, headOf: HeadOf): Promise<SentMessage> {
     const { tenantId } = envelope;
     const { taskId } = receipt;
     if (!receipt.fingerprint.equals(envelope.fingerprint)) throw reusedMessageId('different content');
     const follower = this.follow(tenantId, taskId);
     try {
-      const loaded = await this.writer.head(tenantId, taskId);
-      if (loaded === null) throw taskNotFound(taskId);
-      const { head } = loaded;
-      if (agentScope !== undefined && head.state.agent !== agentScope) throw reusedMessageId('a different agent');
+      const head = await headOf(taskId);
       follower.startAt({ head, events: [] });
       return { taskId, head, follower };
     } catch (error) {
@@ -267,22 +264,23 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     };
   }
 
-  private async requireAccessibleReferences(
-    principal: Principal,
-    { message, agent }: SendMessageRequest,
-  ): Promise<void> {
-    const { referenceTaskIds = [] } = message;
-    if (referenceTaskIds.length === 0) return;
-    const rows = await this.reader.rows(principal.tenantId, referenceTaskIds);
-    const accessible = rows.filter(({ state }) => canAccessTask(principal, state, agent)).map(({ taskId }) => taskId);
-    const missing = referenceTaskIds.findIndex((id) => !accessible.includes(id));
-    if (missing < 0) return;
-    throw invalidField(
-      `message.referenceTaskIds[${missing}]`,
-      `task "${referenceTaskIds[missing]}" was not found; reference tasks of the caller only`,
-    );
+  /** Returns the head of the task that has received a message of the caller. Within an agent scope, it must be a task of that agent. */
+  private async requireOwn(principal: Principal, { agent }: SendMessageRequest, taskId: string): Promise<TaskHead> {
+    const [task] = await this.access.find(principal, 'SendMessage', { taskIds: [taskId], agent, replied: true });
+    if (task !== undefined) return task;
+    throw agent === undefined ? taskNotFound(taskId) : reusedMessageId('a different agent');
+  }
+
+  /** Returns the current head of a task whose access was checked. Errors: TaskNotFound, if it was erased since. */
+  private async requireHead(tenantId: string, taskId: string): Promise<TaskHead> {
+    const head = await this.writer.head(tenantId, taskId);
+    if (head === null) throw taskNotFound(taskId);
+    return head;
   }
 }
+
+/** Returns the head of the task that has received the message. */
+type HeadOf = (taskId: string) => Promise<TaskHead>;
 
 function pushOf({ push, protocolVersion }: SendMessageRequest, taskId: string): { push?: PushTarget } {
   if (push === undefined || protocolVersion === undefined) return {};

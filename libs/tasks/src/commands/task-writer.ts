@@ -70,7 +70,7 @@ export class TaskWriter {
     private readonly clock: Clock = new Clock(),
   ) {}
 
-  /** Returns the head of a task's stream, and the receipt of a message if the task has received it. Null: no such task. */
+  /** Returns the head of a task's stream. Null: no such task. */
   head(...parameters: Parameters<EventLog['head']>): ReturnType<EventLog['head']> {
     return this.log.head(...parameters);
   }
@@ -166,9 +166,9 @@ export class TaskWriter {
   }
 
   private async load({ tenantId, taskId }: CommandEnvelope): Promise<TaskHead> {
-    const loaded = await this.log.head(tenantId, taskId);
-    if (loaded === null) throw taskNotFound(taskId);
-    return loaded.head;
+    const head = await this.log.head(tenantId, taskId);
+    if (head === null) throw taskNotFound(taskId);
+    return head;
   }
 
   private prepare(

@@ -149,16 +149,16 @@ describe('TaskFollower', () => {
     const replica = await acta.replica({ agents: [agent.definition], concurrency: 0 });
     // A second subscriber of the task keeps its versions from being announced again.
     const watching = replica.wakeups.changes(alice.tenantId, taskId).subscribe();
-    const head = replica.log.head.bind(replica.log);
-    replica.log.head = async (...args) => {
-      const loaded = await head(...args);
-      const { version } = loaded!.head.state;
+    const find = replica.access.find.bind(replica.access);
+    replica.access.find = async (...args) => {
+      const found = await find(...args);
+      const { version } = found[0]!.state;
       const later = replica.wakeups.changes(alice.tenantId, taskId).pipe(filter((change) => change.version > version));
       const ended = firstValueFrom(later);
       latch.open();
       await ended;
-      replica.log.head = head;
-      return loaded;
+      replica.access.find = find;
+      return found;
     };
     expect((await replica.sendAndWait(alice, 'replayed')).state.status).toBe('completed');
     follower.close();

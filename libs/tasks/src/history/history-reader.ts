@@ -1,9 +1,8 @@
 import type { EventContent, Principal } from '@app/domain';
 import { Database, type DecodedColumns, EventDecoder, type NamedStatement, type TaskKey } from '@app/storage';
 import { Injectable } from '@nestjs/common';
-import { AccessAudit } from '../access/access-audit.js';
-import { requireRowAndRecordAccess } from '../access/task-access.js';
-import { type StoredTaskEvent, TaskReader, type TaskRow } from '../queries/task-reader.js';
+import { type AccessedTask, type AccessOperation, TaskAccess } from '../access/task-access.js';
+import { type StoredTaskEvent, TaskReader } from '../queries/task-reader.js';
 
 export interface PageRequest {
   /** Version of the last item that the caller has. 0: from the beginning. */
@@ -25,12 +24,12 @@ export class HistoryReader {
     private readonly database: Database,
     private readonly decoder: EventDecoder,
     private readonly reader: TaskReader,
-    private readonly access: AccessAudit,
+    private readonly access: TaskAccess,
   ) {}
 
-  /** Returns the row of a task that the caller can access. Errors: TaskNotFound. */
-  requireTask(principal: Principal, taskId: string): Promise<TaskRow> {
-    return requireRowAndRecordAccess(principal, taskId, { reader: this.reader, access: this.access });
+  /** Returns a task that the caller can access, also if it ended with a direct message response. Errors: TaskNotFound. */
+  requireTask(principal: Principal, operation: AccessOperation, taskId: string): Promise<AccessedTask> {
+    return this.access.require(principal, operation, { taskId }, { replied: true });
   }
 
   /** Reads one page of the rows of a statement, whose last parameters are `after` and `limit`. */

@@ -1,8 +1,6 @@
-import { AuditLog } from '@app/access';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
 import { aMember } from '../../../../test/support/tasks.js';
-import { AccessAudit } from '../access/access-audit.js';
 import { HistoryReader } from './history-reader.js';
 import { ReadEvents, ReadEventsHandler } from './read-events.query.js';
 
@@ -13,8 +11,7 @@ let handler: ReadEventsHandler;
 beforeAll(async () => {
   acta = await Acta.open();
   replica = await acta.replica();
-  const { database, decoder, reader } = replica;
-  const access = new AccessAudit(new AuditLog(database));
+  const { database, decoder, reader, access } = replica;
   handler = new ReadEventsHandler(new HistoryReader(database, decoder, reader, access));
 });
 afterAll(() => acta?.close());

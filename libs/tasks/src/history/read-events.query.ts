@@ -26,7 +26,7 @@ export class ReadEventsHandler implements IQueryHandler<ReadEvents> {
   constructor(private readonly history: HistoryReader) {}
 
   async execute({ principal, taskId, page }: ReadEvents): Promise<HistoryPage<HistoryEvent>> {
-    await this.history.requireTask(principal, taskId);
+    await this.history.requireTask(principal, 'ReadEvents', taskId);
     const events = await this.history.events(principal.tenantId, taskId, page);
     return mapPage(events, ({ event, stored }) => {
       const actor = { subject: stored.actor_subject, role: stored.actor_role as Actor['role'] };

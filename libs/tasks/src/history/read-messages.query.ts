@@ -33,7 +33,7 @@ export class ReadMessagesHandler implements IQueryHandler<ReadMessages> {
   constructor(private readonly history: HistoryReader) {}
 
   async execute({ principal, taskId, page }: ReadMessages): Promise<HistoryPage<HistoryMessage>> {
-    const { key } = await this.history.requireTask(principal, taskId);
+    const { key } = await this.history.requireTask(principal, 'ReadMessages', taskId);
     const rows = await this.history.rows<DecodedColumns>(MESSAGES, [principal.tenantId, taskId], page);
     return mapPage(rows, (row) => {
       const message = this.history.contentOf(row, key)?.message;

@@ -46,7 +46,7 @@ export class ReadPublishedArtifactsHandler implements IQueryHandler<ReadPublishe
   constructor(private readonly history: HistoryReader) {}
 
   async execute({ principal, taskId, page }: ReadPublishedArtifacts): Promise<HistoryPage<PublishedArtifact>> {
-    await this.history.requireTask(principal, taskId);
+    await this.history.requireTask(principal, 'ReadPublishedArtifacts', taskId);
     const rows = await this.history.rows<PublishedArtifactRow>(PUBLISHED_ARTIFACTS, [principal.tenantId, taskId], page);
     return mapPage(rows, ({ artifact_id: artifactId, run_id: runId, ...delivery }) => [
       { artifactId, runId, ...delivery },

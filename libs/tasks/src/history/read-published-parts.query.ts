@@ -40,7 +40,7 @@ export class ReadPublishedPartsHandler implements IQueryHandler<ReadPublishedPar
   constructor(private readonly history: HistoryReader) {}
 
   async execute({ principal, taskId, artifactId, page }: ReadPublishedParts): Promise<HistoryPage<PublishedPart>> {
-    const { key } = await this.history.requireTask(principal, taskId);
+    const { key } = await this.history.requireTask(principal, 'ReadPublishedParts', taskId);
     const task = [principal.tenantId, taskId, artifactId];
     const rows = await this.history.rows<DecodedColumns>(PUBLISHED_CHUNKS, task, page);
     return mapPage(rows, (row) =>

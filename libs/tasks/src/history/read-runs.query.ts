@@ -57,7 +57,7 @@ export class ReadRunsHandler implements IQueryHandler<ReadRuns> {
   constructor(private readonly history: HistoryReader) {}
 
   async execute({ principal, taskId, page }: ReadRuns): Promise<HistoryPage<RunRecord>> {
-    await this.history.requireTask(principal, taskId);
+    await this.history.requireTask(principal, 'ReadRuns', taskId);
     const rows = await this.history.rows<RunRow>(RUNS, [principal.tenantId, taskId], page);
     return mapPage(rows, ({ version, facts, recorded_at: startedAt, ended_at: endedAt, ending }) => [
       {

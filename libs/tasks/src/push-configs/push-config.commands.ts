@@ -1,6 +1,5 @@
 import type { Principal } from '@app/domain';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { AccessAudit } from '../access/access-audit.js';
 import type { ScopedTask } from '../access/task-access.js';
 import { callerCommand, TaskWriter } from '../commands/task-writer.js';
 import { type NewPushConfig, PushConfigs, type PushConfigView, viewOf, webhookOf } from './push-configs.js';
@@ -38,15 +37,13 @@ export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
     private readonly configs: PushConfigs,
     private readonly writer: TaskWriter,
     private readonly policy: PushPolicy,
-    private readonly access: AccessAudit,
   ) {}
 
   async execute({ principal, task, config, protocolVersion }: SetPushConfig): Promise<PushConfigView> {
     const { taskId } = task;
-    const head = await this.configs.requireTask(principal, task);
+    const head = await this.configs.requireTask(principal, 'SetPushConfig', task);
     const webhook = webhookOf(config);
     this.policy.check(webhook);
-    await this.access.record(principal, 'PushConfigSet', taskId, head.state);
     const configId = config.id ?? taskId;
     await this.writer.apply(
       { ...callerCommand(principal, taskId, 'set-push-config'), protocolVersion, webhook },
@@ -62,13 +59,11 @@ export class DeletePushConfigHandler implements ICommandHandler<DeletePushConfig
   constructor(
     private readonly configs: PushConfigs,
     private readonly writer: TaskWriter,
-    private readonly access: AccessAudit,
   ) {}
 
   async execute({ principal, task, configId }: DeletePushConfig): Promise<void> {
     const { taskId } = task;
-    const head = await this.configs.requireTask(principal, task);
-    await this.access.record(principal, 'PushConfigDeleted', taskId, head.state);
+    const head = await this.configs.requireTask(principal, 'DeletePushConfig', task);
     const envelope = callerCommand(principal, taskId, 'delete-push-config');
     await this.writer.apply(envelope, { type: 'DeletePushConfig', configId }, head);
   }

@@ -1,6 +1,5 @@
 import { invalidField, type Principal } from '@app/domain';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
-import { AccessAudit } from '../access/access-audit.js';
 import type { ScopedTask } from '../access/task-access.js';
 import { PageTokens, requirePageSize } from '../queries/page-token.js';
 import { pushConfigNotFound, PushConfigs, type PushConfigView } from './push-configs.js';
@@ -38,18 +37,14 @@ export class ListPushConfigs extends Query<PushConfigPage> {
 
 @QueryHandler(GetPushConfig)
 export class GetPushConfigHandler implements IQueryHandler<GetPushConfig> {
-  constructor(
-    private readonly configs: PushConfigs,
-    private readonly access: AccessAudit,
-  ) {}
+  constructor(private readonly configs: PushConfigs) {}
 
   async execute({ principal, task, configId }: GetPushConfig): Promise<PushConfigView> {
     const { taskId } = task;
-    const head = await this.configs.requireTask(principal, task);
+    const head = await this.configs.requireTask(principal, 'GetPushConfig', task);
     const { pushConfigs = [] } = head.state;
     const id = configId ?? defaultConfig(pushConfigs, taskId);
     if (id === undefined || !pushConfigs.includes(id)) throw pushConfigNotFound(taskId, id);
-    await this.access.record(principal, 'PushConfigsRead', taskId, head.state);
     const [config] = await this.configs.read({ tenantId: principal.tenantId, taskId }, head, [id]);
     if (config === undefined) throw pushConfigNotFound(taskId, id);
     return config;
@@ -60,16 +55,14 @@ export class GetPushConfigHandler implements IQueryHandler<GetPushConfig> {
 export class ListPushConfigsHandler implements IQueryHandler<ListPushConfigs> {
   constructor(
     private readonly configs: PushConfigs,
-    private readonly access: AccessAudit,
     private readonly tokens: PageTokens,
   ) {}
 
   async execute({ principal, task, page: { pageSize, pageToken } }: ListPushConfigs): Promise<PushConfigPage> {
     const { tenantId, subject, role } = principal;
     const { taskId } = task;
-    const head = await this.configs.requireTask(principal, task);
+    const head = await this.configs.requireTask(principal, 'ListPushConfigs', task);
     requirePageSize(pageSize);
-    await this.access.record(principal, 'PushConfigsRead', taskId, head.state);
     const boundTo = ['push-configs', tenantId, subject, role, taskId];
     const after = pageToken ? this.tokens.decrypt(pageToken, boundTo)[0]! : null;
     const remaining = (head.state.pushConfigs ?? []).filter((id) => after === null || id > after).sort();

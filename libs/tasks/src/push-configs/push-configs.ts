@@ -1,8 +1,7 @@
 import { DomainError, type Principal } from '@app/domain';
 import { Database, type NamedStatement, type TaskHead, WebhookCipher, type WebhookTarget } from '@app/storage';
 import { Injectable } from '@nestjs/common';
-import { requireHead, type ScopedTask } from '../access/task-access.js';
-import { TaskWriter } from '../commands/task-writer.js';
+import { type AccessOperation, type ScopedTask, TaskAccess } from '../access/task-access.js';
 import { PushPolicy } from './push-policy.js';
 
 /** A webhook configuration in a response. It has no credentials: `authentication` is only the scheme. */
@@ -27,16 +26,16 @@ const LOAD_CONFIGS: NamedStatement = {
 @Injectable()
 export class PushConfigs {
   constructor(
-    private readonly writer: TaskWriter,
+    private readonly access: TaskAccess,
     private readonly database: Database,
     private readonly cipher: WebhookCipher,
     private readonly policy: PushPolicy,
   ) {}
 
   /** Returns the head of a task whose webhooks the caller may manage. Errors: PushNotificationNotSupported, TaskNotFound. */
-  async requireTask(principal: Principal, task: ScopedTask): Promise<TaskHead> {
+  async requireTask(principal: Principal, operation: AccessOperation, task: ScopedTask): Promise<TaskHead> {
     this.policy.requireOffered();
-    return (await requireHead(this.writer, principal, task)).head;
+    return this.access.require(principal, operation, task);
   }
 
   /**

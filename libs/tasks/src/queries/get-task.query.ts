@@ -1,8 +1,7 @@
 import type { Principal, TaskView } from '@app/domain';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
-import { AccessAudit } from '../access/access-audit.js';
+import { TaskAccess } from '../access/task-access.js';
 import { TaskReader } from './task-reader.js';
-import { requireRow } from '../access/task-access.js';
 
 /**
  * One task that the caller can access. Errors: TaskNotFound, also for a task of an agent other than `agent`, and for an
@@ -22,14 +21,13 @@ export class GetTask extends Query<TaskView> {
 export class GetTaskHandler implements IQueryHandler<GetTask> {
   constructor(
     private readonly reader: TaskReader,
-    private readonly access: AccessAudit,
+    private readonly access: TaskAccess,
   ) {}
 
   async execute({ principal, taskId, options }: GetTask): Promise<TaskView> {
     const { agent, replied = false } = options;
-    const row = await requireRow(this.reader, principal, { taskId, agent }, { replied });
-    await this.access.record(principal, 'TaskRead', taskId, row.state);
-    const [view] = await this.reader.views(principal.tenantId, [row], { ...options, artifacts: true });
+    const task = await this.access.require(principal, 'GetTask', { taskId, agent }, { replied });
+    const [view] = await this.reader.views(principal.tenantId, [task], { ...options, artifacts: true });
     return view!;
   }
 }

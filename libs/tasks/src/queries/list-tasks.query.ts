@@ -1,6 +1,7 @@
 import { BOUNDS, type Principal, type TaskView, viewBytes } from '@app/domain';
 import { Database } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
+import { TaskAccess } from '../access/task-access.js';
 import { pageOfTasks, type TaskFilter } from './list-tasks.statement.js';
 import { PageTokens, requirePageSize } from './page-token.js';
 import { TaskReader, type TaskRow } from './task-reader.js';
@@ -39,6 +40,7 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     private readonly database: Database,
     private readonly reader: TaskReader,
     private readonly tokens: PageTokens,
+    private readonly access: TaskAccess,
   ) {}
 
   async execute({ principal, request }: ListTasks): Promise<TaskPage> {
@@ -47,7 +49,8 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
     const boundTo = bindingOf(principal, request);
     const after = request.pageToken ? this.tokens.decrypt(request.pageToken, boundTo) : null;
     const { kysely } = this.database;
-    const { rows } = await pageOfTasks(kysely, principal, request, { after, limit: pageSize + 1 }).execute(kysely);
+    const record = this.access.recordOf(principal, 'ListTasks');
+    const { rows } = await pageOfTasks(kysely, principal, request, { after, pageSize }, record).execute(kysely);
     const totalSize = Number(rows[0]?.total ?? 0);
     const found = rows
       .flatMap(({ task_id, ...row }) => (task_id === null ? [] : [{ task_id, ...row }]))

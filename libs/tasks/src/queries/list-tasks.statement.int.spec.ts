@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { evolveAll, type Principal, type TaskStatus } from '@app/domain';
-import { Database, ServerSecret } from '@app/storage';
+import { Clock, evolveAll, type Principal, type TaskStatus } from '@app/domain';
+import { Database, EventDecoder, ServerSecret } from '@app/storage';
 import { aMember, SUBMITTED } from '../../../../test/support/tasks.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database/test-database.js';
+import { TaskAccess } from '../access/task-access.js';
 import { ListTasks, ListTasksHandler, type ListTasksRequest } from './list-tasks.query.js';
 import { pageOfTasks } from './list-tasks.statement.js';
 import { PageTokens } from './page-token.js';
@@ -13,6 +14,7 @@ const MANY = 100_000;
 
 let testDatabase: TestDatabase;
 let database: Database;
+let access: TaskAccess;
 let handler: ListTasksHandler;
 
 beforeAll(async () => {
@@ -20,7 +22,8 @@ beforeAll(async () => {
   database = new Database(testDatabase.url, { maxConnections: 4 });
   const secret = new ServerSecret(SECRET);
   await database.initializeServerState(secret);
-  handler = new ListTasksHandler(database, TaskReader.create({ database, secret }), new PageTokens(secret));
+  access = new TaskAccess(database, new EventDecoder(secret), { recordedReads: 'others' }, new Clock());
+  handler = new ListTasksHandler(database, TaskReader.create({ database, secret }), new PageTokens(secret), access);
   await seed('0000000a', 'alice', MANY, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
   // F23: 1,000 of 10,000 tasks have the same timestamp.
   await seed('0000000c', 'carol', 9_000, "timestamptz '2026-01-01T00:00:00Z' + n * interval '1 second'");
@@ -134,9 +137,9 @@ describe('The query plan of ListTasks with 100,000 tasks', () => {
     'reads the page and the count %s with index-only scans in the order of the index',
     async (_, principal, filter) => {
       for (const after of [null, position]) {
-        const { sql, parameters } = pageOfTasks(database.kysely, principal, filter, { after, limit: 51 }).compile(
-          database.kysely,
-        );
+        const record = access.recordOf(principal, 'ListTasks');
+        const page = pageOfTasks(database.kysely, principal, filter, { after, pageSize: 50 }, record);
+        const { sql, parameters } = page.compile(database.kysely);
         const { rows } = await database.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
           `explain (format json) ${sql}`,
           [...parameters],

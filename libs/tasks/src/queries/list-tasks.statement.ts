@@ -1,6 +1,8 @@
-import type { Principal, TaskState, TaskStatus } from '@app/domain';
+import type { JsonObject, Principal, TaskState, TaskStatus } from '@app/domain';
 import type { Schema, WrappedKeyColumns } from '@app/storage';
 import { type ExpressionBuilder, type Kysely, type RawBuilder, sql } from 'kysely';
+import { type AccessRecord, callerValues } from '../access/task-access.js';
+import { RECORD_ACCESS } from '../access/task-access.statements.js';
 import type { PagePosition } from './page-token.js';
 
 export interface TaskFilter {
@@ -20,11 +22,18 @@ export interface PageRow extends WrappedKeyColumns {
   /** The index of the task on the page, from 1. */
   nth: string;
   task_id: string | null;
+  owner: string | null;
   state: TaskState;
 }
 
+export interface PageWindow {
+  /** Status timestamp and id. */
+  readonly after: PagePosition | null;
+  readonly pageSize: number;
+}
+
 /**
- * Returns a statement that counts the matching tasks and reads at most `limit` of them after a position, in one snapshot.
+ * Returns a statement that counts the matching tasks and reads a page of them after a position, and one more task if there is one, in one snapshot.
  * Both parts are index-only scans in the order of the index. Only the tasks of the page are read from the table. The rows
  * are numbered but not ordered, because an order would need a sort.
  */
@@ -32,12 +41,13 @@ export function pageOfTasks(
   kysely: Kysely<Schema>,
   principal: Principal,
   filter: TaskFilter,
-  { after, limit }: { /** Status timestamp and id. */ after: PagePosition | null; limit: number },
+  { after, pageSize }: PageWindow,
+  record: AccessRecord | null,
 ): RawBuilder<PageRow> {
   const filtered = () =>
     kysely
       .selectFrom('task as t')
-      .where((eb) => visible(eb, principal))
+      .where(accessible(principal))
       .where((eb) => matching(eb, filter));
   const page = filtered()
     .$if(after !== null, (query) =>
@@ -46,28 +56,49 @@ export function pageOfTasks(
     .select(['t.tenant_id', 't.task_id', sql`row_number() over (order by t.status_at desc, t.task_id desc)`.as('nth')])
     .orderBy('t.status_at', 'desc')
     .orderBy('t.task_id', 'desc')
-    .limit(limit);
+    .limit(pageSize + 1);
   const total = filtered().select((eb) => eb.fn.countAll().as('total'));
-  return sql<PageRow>`
-    select c.total, p.nth, p.task_id, t.state, k.wrapped_key, k.key_id
+  const rows = sql<PageRow>`
+    select c.total, p.nth, p.task_id, t.owner, t.state, k.wrapped_key, k.key_id
     from (${total}) c
     left join (${page}) p on true
     left join task t on t.tenant_id = p.tenant_id and t.task_id = p.task_id
     left join task_key k on k.tenant_id = p.tenant_id and k.task_id = p.task_id`;
+  return record === null ? rows : recorded(rows, principal, filter, pageSize, record);
 }
+
+/** Returns the statement with an entry in the audit log for the tasks of the page. */
+function recorded(
+  rows: RawBuilder<PageRow>,
+  { tenantId, subject }: Principal,
+  filter: TaskFilter,
+  pageSize: number,
+  { entryId, operation, role, recordedAt, epoch, ownTasks }: AccessRecord,
+): RawBuilder<PageRow> {
+  return sql<PageRow>`
+    with page as materialized (${rows}),
+    accessed as (select task_id, owner from page where nth <= ${pageSize}),
+    access as (
+      select ${tenantId}::text as tenant_id, ${entryId}::text as entry_id, ${operation}::text as operation,
+        ${JSON.stringify(shown(filter))}::text as filter, ${subject}::text as subject, ${role}::text as role,
+        ${recordedAt}::text as recorded_at, ${epoch}::integer as epoch, ${ownTasks}::boolean as own_tasks
+    ),
+    recorded as (${sql.raw(RECORD_ACCESS)})
+    select * from page`;
+}
+
+/** Returns the filters that the caller set, for the audit log. */
+const shown = (filter: TaskFilter): JsonObject => {
+  const { contextId, agent, status, statusTimestampAfter } = filter;
+  return { contextId, agent, status, statusTimestampAfter } as JsonObject;
+};
 
 type Task = ExpressionBuilder<{ t: Schema['task'] }, 't'>;
 
-/** The rule of `canSee` in SQL. */
-function visible(eb: Task, principal: Principal) {
-  const inTenant = eb('t.tenant_id', '=', principal.tenantId);
-  if (principal.role === 'admin' || principal.role === 'operator') return inTenant;
-  if (principal.role !== 'member') return sql<boolean>`false`;
-  return eb.and([
-    inTenant,
-    eb('t.owner', '=', principal.subject),
-    sql<boolean>`t.ring = any(${[...principal.rings]}::text[])`,
-  ]);
+/** Whether the caller can access the task `t`. Postgres inlines the function, so it uses the indexes of its columns. */
+function accessible(principal: Principal): RawBuilder<boolean> {
+  const [tenant, everyTask, subject, rings] = callerValues(principal);
+  return sql<boolean>`can_access(${tenant}, ${everyTask}::boolean, ${subject}, ${rings}::text[], t.tenant_id, t.owner, t.ring)`;
 }
 
 function matching(eb: Task, { contextId, agent, replied, status, statusTimestampAfter }: TaskFilter) {

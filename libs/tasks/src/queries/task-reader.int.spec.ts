@@ -66,7 +66,7 @@ async function aTask(steps: readonly Step[]): Promise<string> {
   let runs = 1;
   let seq = 0;
   for (const step of steps) {
-    const { state } = (await log.head(TENANT, taskId))!.head;
+    const { state } = (await log.head(TENANT, taskId))!;
     const run = activeRun(state);
     if (step.type === 'message') await apply(taskId, addMessage(step.message));
     else if (run === null) {

@@ -1,5 +1,5 @@
 import type { Principal } from '@app/domain';
-import { AccessAudit, type HistoryPage, type PageRequest, TaskReader, requireRowAndRecordAccess } from '@app/tasks';
+import { type HistoryPage, type PageRequest, TaskAccess } from '@app/tasks';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { type WebhookDelivery, WebhookOutbox } from './webhook-outbox.js';
 
@@ -18,8 +18,7 @@ export class ListWebhookDeliveries extends Query<HistoryPage<WebhookDelivery>> {
 export class ListWebhookDeliveriesHandler implements IQueryHandler<ListWebhookDeliveries> {
   constructor(
     private readonly outbox: WebhookOutbox,
-    private readonly reader: TaskReader,
-    private readonly access: AccessAudit,
+    private readonly access: TaskAccess,
   ) {}
 
   async execute({
@@ -27,7 +26,7 @@ export class ListWebhookDeliveriesHandler implements IQueryHandler<ListWebhookDe
     taskId,
     page: { after, limit },
   }: ListWebhookDeliveries): Promise<HistoryPage<WebhookDelivery>> {
-    await requireRowAndRecordAccess(principal, taskId, { reader: this.reader, access: this.access });
+    await this.access.require(principal, 'ListWebhookDeliveries', { taskId }, { replied: true });
     const deliveries = await this.outbox.listForTask(principal.tenantId, taskId, after, limit + 1);
     const versions = [...new Set(deliveries.map(({ version }) => version))].slice(0, limit);
     const last = versions.at(-1) ?? after;

@@ -28,11 +28,11 @@ export class WebhookRetirement {
       await database.run(LOCK_TASK_ROW, [tenantId, taskId], executor);
       const values = [tenantId, taskId, configId, lease, version, error, ERROR_OF_OTHERS];
       const ended = await database.run<DueDelivery>(END_DELIVERIES, values, executor);
-      const loaded = ended.length === 0 ? null : await writer.head(tenantId, taskId, undefined, executor);
-      if (loaded === null) return { ended, appended: null };
+      const head = ended.length === 0 ? null : await writer.head(tenantId, taskId, executor);
+      if (head === null) return { ended, appended: null };
       const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, ...newInternalCommand('retire-push-config') };
       const command = { type: 'DeletePushConfig', configId, reason: 'status-410' } as const;
-      return { ended, appended: await writer.applyLocked(envelope, command, loaded.head, executor) };
+      return { ended, appended: await writer.applyLocked(envelope, command, head, executor) };
     });
     if (appended !== null) writer.publish(claim, appended);
     return ended;

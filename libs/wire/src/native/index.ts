@@ -1,10 +1,11 @@
 import { httpError } from './errors.js';
 import { encodeEvent, encodeTask } from './history.codec.js';
-import { decodeListTasks, decodePage, encodePage } from './page.js';
+import { decodeAuditLog, decodeListTasks, decodePage, encodePage } from './page.js';
 import { decodeClaim, decodeFinish, decodeHeartbeat, decodeObject, decodePublish } from './worker-run.codec.js';
 
 /** The codec of the native REST API. */
 export const native = {
+  decodeAuditLog,
   decodeClaim,
   decodeFinish,
   decodeHeartbeat,

@@ -30,7 +30,18 @@ class ListTasksParams {
   @Optional() @IsTimestamp() statusTimestampAfter?: string;
 }
 
+class AuditLogParams {
+  @Optional() @IsTimestamp() since?: string;
+  @Optional() @IsTimestamp() until?: string;
+  @OptionalId() actor?: string;
+  @OptionalId() type?: string;
+  @OptionalId() taskId?: string;
+  @OptionalId() after?: string;
+  @Optional() @IsIntegerBetween(1, MAX_LIMIT) limit?: number;
+}
+
 const pageParams = paramsOf(PageParams, 'camel');
+const auditLogParams = paramsOf(AuditLogParams, 'camel');
 const listParams = paramsOf(ListTasksParams, 'camel');
 
 /** Decodes the page of a list below a task; the first 100 items by default. Errors: InvalidParameters. */
@@ -43,8 +54,14 @@ export function decodePage(query: HttpQuery): { after: number; limit: number } {
 export const decodeListTasks = (query: HttpQuery) =>
   listParams(paramsOfQuery(query, { integers: ['pageSize', 'historyLength'] }));
 
+/** Decodes the filters and the page of `GET /api/audit/log`; the newest 100 entries by default. Errors: InvalidParameters. */
+export function decodeAuditLog(query: HttpQuery): AuditLogParams & { readonly limit: number } {
+  const { limit = DEFAULT_LIMIT, ...filter } = auditLogParams(paramsOfQuery(query, { integers: ['limit'] }));
+  return { ...filter, limit };
+}
+
 /** Encodes a page as `{<name>: items, nextAfter}`. `nextAfter` is null on the last page. */
 export const encodePage = (
   name: string,
-  { items, nextAfter }: { readonly items: readonly unknown[]; readonly nextAfter: number | null },
+  { items, nextAfter }: { readonly items: readonly unknown[]; readonly nextAfter: number | string | null },
 ): JsonObject => ({ [name]: items as JsonObject[], nextAfter });

@@ -37,15 +37,16 @@ export interface HttpRoute {
  * first template that matches is used, so `tasks/{id}:cancel` must precede `tasks/{id}`.
  */
 export class HttpBinding {
-  private readonly resources: readonly CompiledResource[];
+  private readonly compiled: readonly CompiledResource[];
 
   constructor(
-    resources: Readonly<Record<string, HttpResource>>,
+    /** The operations of each path template. */
+    readonly resources: Readonly<Record<string, HttpResource>>,
     /** Encodes the data of one stream frame. */
     readonly encodeUpdate: (update: StreamUpdate) => Json,
   ) {
     const templates = Object.entries(resources);
-    this.resources = [
+    this.compiled = [
       ...templates.map(([path, resource]) => ({ pattern: patternOf(path), resource })),
       ...templates.map(([path, resource]) => ({ pattern: patternOf(`{tenant}/${path}`), resource })),
     ];
@@ -53,7 +54,7 @@ export class HttpBinding {
 
   /** Finds the operation of an HTTP method and a percent-encoded path. Errors: MethodNotFound, MethodNotAllowed. */
   route(httpMethod: string, path: string): HttpRoute {
-    for (const { pattern, resource } of this.resources) {
+    for (const { pattern, resource } of this.compiled) {
       const match = pattern.exec(path);
       if (match === null) continue;
       const allowed = HTTP_METHODS.filter((candidate) => resource[candidate] !== undefined);
