@@ -78,6 +78,12 @@ export const SUITES = [
     smoke: 'test/e2e/agents/example-workers.e2e.spec.ts',
   },
   {
+    name: 'interop',
+    about: 'every operation with the official SDKs for JavaScript, Python, Go and Java',
+    command: ['test/interop/main.mjs'],
+    smoke: 'test/interop/interop.e2e.spec.ts',
+  },
+  {
     name: 'tck',
     about: 'the A2A technology compatibility kit',
     command: ['test/conformance/run-tck.mjs'],
