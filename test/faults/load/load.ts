@@ -2,14 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '@app/domain';
 import type { WireTask } from '../../support/clients/rpc.js';
-import type { Frame, TaskStream } from '../../support/clients/task-stream.js';
-import { RetryingClient, NoResponse, RECOVERY_TIMEOUT_MS, UNSUPPORTED_OPERATION } from './retrying-client.js';
+import type { TaskStream } from '../../support/clients/task-stream.js';
+import {
+  nextFrame,
+  NoResponse,
+  RECOVERY_TIMEOUT_MS,
+  RetryingClient,
+  UNSUPPORTED_OPERATION,
+} from './retrying-client.js';
 import { API_WORKER_AGENT, type Fleet } from '../fleet/fleet.js';
 import { isTerminalState, type Journal, type SentMessage, type WatchedStream } from './journal.js';
 import type { Random } from './random.js';
 
 const CLIENTS = 14;
-const IDLE_TIMEOUT_MS = 8_000;
 
 /** The A2A error code of a cancel that lost the race against the end of the task. */
 const TASK_NOT_CANCELABLE = -32002;
@@ -166,11 +171,11 @@ export class Load {
     const params = { message: messageOf(sent), configuration: this.webhookOf(work) };
     for (;;) {
       this.client.checkDeadline();
-      const stream = await this.client.open(random, 'SendStreamingMessage', params, { agentPath: work.agentPath });
-      if (stream === null) continue;
-      const first = await nextFrame(stream).catch(() => null);
-      const task = first?.result.task;
-      if (first === null || task === undefined) {
+      const opened = await this.client.open(random, 'SendStreamingMessage', params, { agentPath: work.agentPath });
+      if (opened === null) continue;
+      const { stream, first } = opened;
+      const { task } = first.result;
+      if (task === undefined) {
         stream.close();
         continue;
       }
@@ -191,16 +196,15 @@ export class Load {
       this.client.checkDeadline();
       const last = watched.ids.at(-1) ?? watched.from;
       const resume = last === 0 ? {} : { lastEventId: last };
-      const stream = await this.client.open(random, 'SubscribeToTask', { id: taskId }, resume);
+      const opened = await this.client.open(random, 'SubscribeToTask', { id: taskId }, resume);
       // A subscription without a last event id is rejected after the end of the task; one with an earlier id is not.
-      if (stream === 'ended') {
+      if (opened === 'ended') {
         if (last > 0)
           this.violation(`the subscription to ${taskId} after ${last} was rejected, before the end of its stream`);
         return;
       }
-      if (stream === null) continue;
-      const first = await nextFrame(stream).catch(() => null);
-      if (first === null) continue;
+      if (opened === null) continue;
+      const { stream, first } = opened;
       if (first.result.task === undefined) this.violation(`the stream of ${taskId} does not start with a snapshot`);
       if (last > 0 && first.id !== last)
         this.violation(`the stream of ${taskId} was resumed after ${last} and started at ${first.id}`);
@@ -260,12 +264,6 @@ export class Load {
   private violation(problem: string): void {
     this.journal.violations.push(problem);
   }
-}
-
-/** Returns the next frame. A paused server neither sends nor closes, so the client closes the stream after a timeout. */
-function nextFrame(stream: TaskStream): Promise<Frame | null> {
-  const timeout = setTimeout(() => stream.close(), IDLE_TIMEOUT_MS);
-  return stream.next().finally(() => clearTimeout(timeout));
 }
 
 const messageOf = ({ messageId, text }: SentMessage, taskId?: string): JsonObject => ({

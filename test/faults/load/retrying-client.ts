@@ -2,12 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '@app/domain';
 import { call, type RpcResponse } from '../../support/clients/rpc.js';
 import { TOKEN } from '../../support/processes/start-server.js';
-import { TaskStream } from '../../support/clients/task-stream.js';
+import { type Frame, TaskStream } from '../../support/clients/task-stream.js';
 import type { Fleet } from '../fleet/fleet.js';
 import type { Random } from './random.js';
 
 const REQUEST_TIMEOUT_MS = 6_000;
 const RETRY_MS = 100;
+const IDLE_TIMEOUT_MS = 8_000;
 /** How long clients retry after the end of all faults. */
 export const RECOVERY_TIMEOUT_MS = 30_000;
 
@@ -16,6 +17,12 @@ export const UNSUPPORTED_OPERATION = -32004;
 
 /** Thrown when a request got no response within `RECOVERY_TIMEOUT_MS` after the end of all faults. */
 export class NoResponse extends Error {}
+
+/** A stream that has begun, and its first frame. */
+interface OpenedStream {
+  readonly stream: TaskStream;
+  readonly first: Frame;
+}
 
 /** Sends requests to any server that is up, and repeats those without a response. An unexpected response is a violation. */
 export class RetryingClient {
@@ -36,19 +43,22 @@ export class RetryingClient {
     if (Date.now() > this.deadline) throw new NoResponse();
   }
 
-  /** Opens a stream. Returns null when it cannot be opened now, and `ended` when the task is in a terminal state. */
+  /**
+   * Opens a stream and reads its first frame. Returns null when there is none now, and `ended` when the task is in a terminal
+   * state. An error of the call is a response without a stream, or a stream of one error frame.
+   */
   async open(
     random: Random,
     method: 'SendStreamingMessage',
     params: JsonObject,
     options: { agentPath: string },
-  ): Promise<TaskStream | null>;
+  ): Promise<OpenedStream | null>;
   async open(
     random: Random,
     method: 'SubscribeToTask',
     params: JsonObject,
     options: { lastEventId?: number },
-  ): Promise<TaskStream | 'ended' | null>;
+  ): Promise<OpenedStream | 'ended' | null>;
   async open(
     random: Random,
     method: string,
@@ -60,12 +70,16 @@ export class RetryingClient {
     const timeout = delay(REQUEST_TIMEOUT_MS, null, { ref: false });
     try {
       const stream = await Promise.race([opened, timeout]);
-      if (stream === null) void opened.then((unused) => unused.close()).catch(() => undefined);
-      return stream;
+      if (stream === null) {
+        void opened.then((unused) => unused.close()).catch(() => undefined);
+        return null;
+      }
+      const first = await nextFrame(stream);
+      return first === null ? null : { stream, first };
     } catch (error) {
       const text = (error as Error).message;
       if (text.includes(`"code":${UNSUPPORTED_OPERATION}`)) return 'ended';
-      if (text.startsWith('no stream:') && !text.startsWith('no stream: 503')) {
+      if (/^(?:no stream|error frame):/.test(text) && !text.startsWith('no stream: 503')) {
         this.violation(`${method} was rejected with ${text}`);
       }
       await delay(RETRY_MS);
@@ -107,4 +121,10 @@ export class RetryingClient {
       await delay(RETRY_MS);
     }
   }
+}
+
+/** Returns the next frame. A paused server neither sends nor closes, so the client closes the stream after a timeout. */
+export function nextFrame(stream: TaskStream): Promise<Frame | null> {
+  const timeout = setTimeout(() => stream.close(), IDLE_TIMEOUT_MS);
+  return stream.next().finally(() => clearTimeout(timeout));
 }

@@ -35,11 +35,16 @@ export class TaskStream {
     return new TaskStream(await SseReader.open(`${url}/a2a`, token, headers, body));
   }
 
-  /** Returns the next frame, or null at the end of the stream. */
+  /** Returns the next frame, or null at the end of the stream. Throws `error frame: …` for the error of the call. */
   async next(): Promise<Frame | null> {
     const event = await this.reader.next();
     if (event === null) return null;
-    const { result, ...envelope } = JSON.parse(event.data) as Frame & { jsonrpc: string; id: string };
+    const { result, error, ...envelope } = JSON.parse(event.data) as Frame & {
+      jsonrpc: string;
+      id: string;
+      error?: JsonObject;
+    };
+    if (error !== undefined) throw new Error(`error frame: ${JSON.stringify(error)}`);
     if (envelope.jsonrpc !== '2.0' || envelope.id !== 'stream' || result === undefined) {
       throw new Error(`the frame is not a result of the call: ${event.data}`);
     }
