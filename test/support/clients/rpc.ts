@@ -117,6 +117,7 @@ export class V1Caller {
 
 export interface SendOptions {
   readonly message?: JsonObject;
+  readonly metadata?: JsonObject;
   readonly configuration?: JsonObject;
 }
 
