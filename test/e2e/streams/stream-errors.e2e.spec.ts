@@ -100,6 +100,25 @@ describe('An error of a streaming JSON-RPC method', () => {
     });
   });
 
+  // STREAM-SUB-003 of the TCK, whose HTTP client is that of the Python SDK.
+  it('is JSON if the client is httpx with A2A 1.0', async () => {
+    const headers = { 'User-Agent': 'python-httpx/0.28.1' };
+    const { text, mediaType } = await send({ method: 'SubscribeToTask', params: { id: missing }, headers });
+    expect(mediaType).toBe('application/json');
+    expect(JSON.parse(text)).toMatchObject({ id: '7', error: { code: -32001 } });
+  });
+
+  it.each<[string, Call]>([
+    ['httpx with A2A 0.3', { method: 'tasks/resubscribe', headers: { ...V03, 'User-Agent': 'python-httpx/0.28.1' } }],
+    ['Go with A2A 1.0', { method: 'SubscribeToTask', headers: { 'User-Agent': 'Go-http-client/1.1' } }],
+    [
+      'a program with httpx in its comment',
+      { method: 'SubscribeToTask', headers: { 'User-Agent': 'x (python-httpx/1)' } },
+    ],
+  ])('is an event stream of one event if the client is %s', async (_client, call) => {
+    expect(await errorEvent({ ...call, params: { id: missing } })).toMatchObject({ code: -32001 });
+  });
+
   it('is JSON with status 401 if the credential is missing', async () => {
     const { status, text, mediaType } = await send({ method: 'SubscribeToTask', params: { id: missing }, token: null });
     expect([status, mediaType]).toEqual([401, 'application/json']);

@@ -39,8 +39,17 @@ export function sendError(request: EdgeRequest, reply: FastifyReply, error: Requ
  * Whether the client of a JSON-RPC call reads events only. The official SDKs of Go and Java then ignore a JSON response, and those
  * of Python and JavaScript for v0.3 do not read the error in it.
  */
-const expectsEventStream = ({ rpcMethod, headers }: EdgeRequest): boolean =>
-  rpcMethod !== undefined && isStreamingMethod(rpcMethod) && prefersEventStream(headers.accept);
+function expectsEventStream(request: EdgeRequest): boolean {
+  const { rpcMethod, headers } = request;
+  if (rpcMethod === undefined || !isStreamingMethod(rpcMethod) || !prefersEventStream(headers.accept)) return false;
+  return errorCodecOf(request).version !== '1.0' || !JSON_READER.test(headers['user-agent'] ?? '');
+}
+
+/**
+ * The HTTP client of the Python SDK, which in v1.0 reads an error in JSON, too, and of the A2A TCK, which accepts events only and
+ * requires JSON (STREAM-SUB-003).
+ */
+const JSON_READER = /^python-httpx\//;
 
 /** Sends an event stream of one event. */
 function sendOneEvent(reply: FastifyReply, body: Json): void {
