@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { exitOf, startBuiltServer } from '../support/processes/built-server.mjs';
 import { compareWithDeviations, merged, outcomesOf, tableOf } from './tck-report.mjs';
 
 const USAGE = `usage: A2A_TCK_DIR=path/to/a2a-tck npm run test:tck [-- --update-pin]
@@ -25,6 +26,8 @@ const RUNS = [
     args: ['-k', 'missing_required_extension'],
   },
 ];
+/** The values of `ACTA_CARD_VERSION`. The kit requests the card without a version. */
+const CARDS = ['compatible', '1.0'];
 const PIN = fileOf('../../contracts/a2a-contract.json');
 
 const kit = process.env.A2A_TCK_DIR;
@@ -37,14 +40,20 @@ const python = process.env.PYTHON ?? installPython();
 
 const scratch = mkdtempSync(join(tmpdir(), 'acta-tck-'));
 try {
-  const runs = [];
-  for (const { name, env, args } of RUNS) {
-    console.log(`A2A TCK against a server with ${name}`);
-    runs.push({ name, outcomes: await runKit(name.replaceAll(' ', '-'), env, args) });
+  /** @type {import('./tck-report.mjs').Results} */
+  const results = {};
+  for (const card of CARDS) {
+    const runs = [];
+    for (const { name, env, args } of RUNS) {
+      console.log(`A2A TCK against a server with ${name}, ACTA_CARD_VERSION=${card}`);
+      const id = reportOf(name, card);
+      runs.push({ name, outcomes: await runKit(id, { ACTA_CARD_VERSION: card, ...env }, args) });
+    }
+    results[card] = merged(runs, TRANSPORTS);
   }
-  const outcomes = merged(runs, TRANSPORTS);
-  const untested = untestedRequirements();
-  writeFileSync(fileOf('tck-results.md'), tableOf({ commit, outcomes, untested, transports: TRANSPORTS }));
+  const untested = untestedRequirements(reportOf(RUNS[0].name, CARDS[0]));
+  writeFileSync(fileOf('tck-results.md'), tableOf({ commit, results, untested, transports: TRANSPORTS }));
+  const outcomes = Object.values(results).flat();
   const count = (/** @type {string} */ kind) => outcomes.filter(({ outcome }) => outcome === kind).length;
   console.log(`${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped: see tck-results.md`);
   const problems = compareWithDeviations(outcomes, readFileSync(fileOf('deviations.md'), 'utf8'));
@@ -85,8 +94,18 @@ function installPython() {
   return executable;
 }
 
-async function runKit(/** @type {string} */ name, /** @type {object} */ env, /** @type {string[]} */ args) {
-  const server = await startServer(env, join(scratch, `${name}-data`));
+async function runKit(
+  /** @type {string} */ name,
+  /** @type {Record<string, string>} */ env,
+  /** @type {string[]} */ args,
+) {
+  const server = await startBuiltServer({
+    ACTA_DATA_DIR: join(scratch, `${name}-data`),
+    ACTA_AUTH: 'none',
+    ACTA_PUSH_ALLOW_PRIVATE: 'true',
+    ACTA_AGENTS: 'conformance',
+    ...env,
+  });
   try {
     const junit = join(scratch, `${name}.xml`);
     const compatibility = join(scratch, name);
@@ -100,57 +119,26 @@ async function runKit(/** @type {string} */ name, /** @type {object} */ env, /**
       `--compatibility-report=${compatibility}`,
     );
     const pythonEnv = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' };
-    await ended(
+    await exitOf(
       spawn(python, [...pytest, ...args], { cwd: kit, env: pythonEnv, stdio: ['ignore', 'inherit', 'inherit'] }),
     );
     if (!existsSync(junit) || !existsSync(`${compatibility}.json`)) throw new Error('the TCK wrote no report');
     const report = JSON.parse(readFileSync(`${compatibility}.json`, 'utf8'));
     return outcomesOf(readFileSync(junit, 'utf8'), report);
   } finally {
-    server.child.kill('SIGTERM');
-    await ended(server.child);
+    await server.stop();
   }
 }
 
+/** Returns the name of the files of a run, without a dot: the kit replaces the extension of its report. */
+function reportOf(/** @type {string} */ name, /** @type {string} */ card) {
+  return `${name} ${card}`.replaceAll(/[ .]/g, '-');
+}
+
 /** Returns the requirements that the kit lists without a test. */
-function untestedRequirements() {
-  const report = JSON.parse(readFileSync(join(scratch, 'all-capabilities.json'), 'utf8'));
+function untestedRequirements(/** @type {string} */ run) {
+  const report = JSON.parse(readFileSync(join(scratch, `${run}.json`), 'utf8'));
   return Object.keys(report.per_requirement).filter((id) => report.per_requirement[id].status === 'NOT TESTED');
-}
-
-async function startServer(/** @type {object} */ env, /** @type {string} */ dataDir) {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(ACTA_.*|DATABASE_URL|HOST|PORT|LOG_LEVEL)$/.test(name),
-  );
-  const child = spawn(process.execPath, [fileOf('../../dist/apps/server/src/main.js')], {
-    env: {
-      ...Object.fromEntries(inherited),
-      PORT: '0',
-      ACTA_DATA_DIR: dataDir,
-      ACTA_AUTH: 'none',
-      ACTA_CARD_VERSION: '1.0',
-      ACTA_PUSH_ALLOW_PRIVATE: 'true',
-      ACTA_AGENTS: 'conformance',
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  /** @type {string} */
-  const url = await new Promise((resolve, reject) => {
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      output += text;
-      const match = /^Acta listens on (\S+)$/m.exec(output);
-      if (match !== null) resolve(match[1]);
-    });
-    child.once('exit', (code) => reject(new Error(`the server exited with code ${code} before it listened`)));
-  });
-  return { child, url };
-}
-
-function ended(/** @type {import('node:child_process').ChildProcess} */ child) {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve, reject) => child.once('exit', resolve).once('error', reject));
 }
 
 /** @returns {never} */

@@ -4,6 +4,13 @@
  * @typedef {{ requirement: string, test: string, transport: string, outcome: 'passed' | 'failed' | 'skipped', reason: string }} Outcome
  */
 
+/**
+ * The outcomes by the value of `ACTA_CARD_VERSION`.
+ *
+ * @typedef {Record<string, Outcome[]>} Results
+ */
+
+const KINDS = ['passed', 'failed', 'skipped'];
 const BINDINGS = { jsonrpc: 'jsonrpc', http_json: 'http_json', rest: 'http_json', grpc: 'grpc' };
 
 /**
@@ -76,37 +83,67 @@ export function merged([first, ...others], transports) {
 /**
  * Formats the outcomes as a Markdown page.
  *
- * @param {{ commit: string, outcomes: Outcome[], untested: string[], transports: string[] }} results
+ * @param {{ commit: string, results: Results, untested: string[], transports: string[] }} report
  */
-export function tableOf({ commit, outcomes, untested, transports }) {
-  const count = (/** @type {string} */ outcome, /** @type {string} */ transport) =>
-    outcomes.filter((one) => one.outcome === outcome && one.transport === transport).length;
-  const sums = [...transports, 'card'].map(
-    (transport) =>
-      `| ${transport} | ${count('passed', transport)} | ${count('failed', transport)} | ${count('skipped', transport)} |`,
+export function tableOf({ commit, results, untested, transports }) {
+  const cards = Object.keys(results);
+  const sums = cards.flatMap((card) =>
+    [...transports, 'card'].map((transport) => {
+      const counts = KINDS.map(
+        (kind) => results[card].filter((one) => one.outcome === kind && one.transport === transport).length,
+      );
+      return row([card, transport, ...counts]);
+    }),
   );
-  const rank = { failed: 0, skipped: 1, passed: 2 };
-  const rows = outcomes
-    .toSorted((a, b) => rank[a.outcome] - rank[b.outcome])
-    .map(({ requirement, test, transport, outcome, reason }) => {
-      return `| ${[requirement, `\`${test}\``, transport, outcome, cell(reason)].join(' | ')} |`;
+  const rank = (/** @type {(Outcome | undefined)[]} */ of) =>
+    Math.max(...of.map((one) => ['passed', 'skipped', 'failed'].indexOf(one?.outcome ?? 'skipped')));
+  const rows = sideBySide(Object.values(results))
+    .toSorted((a, b) => rank(b) - rank(a))
+    .map((same) => {
+      const { requirement, test, transport } = /** @type {Outcome} */ (same.find((one) => one !== undefined));
+      const reasons = [...new Set(same.map((one) => one?.reason ?? ''))].filter((reason) => reason !== '');
+      const outcomes = same.map((one) => one?.outcome ?? 'absent');
+      return row([requirement, `\`${test}\``, transport, ...outcomes, cell(reasons.join('; '))]);
     });
   return `# Results of the A2A TCK
 
 Written by \`npm run test:tck\` from the kit's own reports; do not edit. The kit is a2aproject/a2a-tck, branch 1.0-dev,
 commit ${commit}. A skip is not a pass. Each failure is in \`deviations.md\`, with the
-sentence of the specification that it contradicts.
+sentence of the specification that it contradicts. The kit runs once for each value of \`ACTA_CARD_VERSION\` in the tables.
 
-| transport | passed | failed | skipped |
-| --- | --- | --- | --- |
+${row(['ACTA_CARD_VERSION', 'transport', ...KINDS])}
+${row(Array(5).fill('---'))}
 ${sums.join('\n')}
 
-| requirement | test | transport | outcome | reason |
-| --- | --- | --- | --- | --- |
+${row(['requirement', 'test', 'transport', ...cards, 'reason'])}
+${row(Array(4 + cards.length).fill('---'))}
 ${rows.join('\n')}
 
 Requirements that the kit lists and does not test: ${untested.toSorted().join(', ')}.
 `;
+}
+
+/**
+ * Puts the outcomes of the same test beside each other. A test with parameters has several outcomes, in the order of its parameters.
+ *
+ * @param {Outcome[][]} results
+ */
+function sideBySide(results) {
+  /** @type {Map<string, (Outcome | undefined)[]>} */
+  const rows = new Map();
+  for (const [index, outcomes] of results.entries()) {
+    /** @type {Map<string, number>} */
+    const counts = new Map();
+    for (const outcome of outcomes) {
+      const id = `${outcome.requirement} ${outcome.test} ${outcome.transport}`;
+      const count = (counts.get(id) ?? 0) + 1;
+      counts.set(id, count);
+      const same = rows.get(`${id} ${count}`) ?? results.map(() => undefined);
+      same[index] = outcome;
+      rows.set(`${id} ${count}`, same);
+    }
+  }
+  return [...rows.values()];
 }
 
 /**
@@ -139,12 +176,13 @@ export function compareWithDeviations(outcomes, deviations) {
  * @returns {Pick<Outcome, 'requirement' | 'transport' | 'outcome'>[]}
  */
 export function readTable(markdown) {
-  return [...markdown.matchAll(/^\| ([\w-]*) \| `[^`]*` \| (\w+) \| (passed|failed|skipped) \|/gm)].map(
-    ([, requirement, transport, outcome]) => ({
-      requirement,
-      transport,
-      outcome: /** @type {Outcome['outcome']} */ (outcome),
-    }),
+  return [
+    ...markdown.matchAll(/^\| ([\w-]*) \| `[^`]*` \| (\w+) \| ((?:(?:passed|failed|skipped|absent) \| )+)/gm),
+  ].flatMap(([, requirement, transport, outcomes]) =>
+    outcomes
+      .split(' | ')
+      .filter((outcome) => KINDS.includes(outcome))
+      .map((outcome) => ({ requirement, transport, outcome: /** @type {Outcome['outcome']} */ (outcome) })),
   );
 }
 
@@ -161,5 +199,7 @@ function attribute(/** @type {string} */ attributes, /** @type {string} */ name)
 
 /** \`tests/a/test_b.py::TestC::test_d\` as JUnit writes it. */
 const dotted = (/** @type {string} */ test) => test.replace('.py::', '.').replaceAll('::', '.').replaceAll('/', '.');
+
+const row = (/** @type {(string | number)[]} */ cells) => `| ${cells.join(' | ')} |`;
 
 const cell = (/** @type {string} */ text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
