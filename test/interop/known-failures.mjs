@@ -18,7 +18,7 @@ export const KNOWN_FAILURES = [
     reason:
       'With authentication, the SDK cannot decode `securityRequirements`: it expects a list for each scheme, and ProtoJSON of the specification has an object (`StringList`).',
     evidence:
-      '`a2a/auth.go`: `SecurityRequirements` is a `map[SecuritySchemeName]SecuritySchemeScopes`, and the latter a `[]string`',
+      '`a2a/auth.go`: `SecurityRequirements` is a `map[SecuritySchemeName]SecuritySchemeScopes`, and the latter a `[]string`, also at commit 8363365, after 2.3.1',
   },
   {
     sdk: 'java-1.0',
