@@ -7,6 +7,7 @@
 create table push_config (
   tenant_id text collate "C" not null,
   task_id uuid not null,
+  subject text collate "C" not null,
   config_id text collate "C" not null,
   protocol_version text not null,
   sealed_target bytea not null,
@@ -14,12 +15,13 @@ create table push_config (
   url_key bytea not null,
   next_attempt_at timestamptz,
   lease uuid,
-  primary key (tenant_id, task_id, config_id)
+  primary key (tenant_id, task_id, subject, config_id)
 );
 comment on table push_config is 'The webhooks of each task.';
 comment on column push_config.tenant_id is 'The tenant that owns the task.';
 comment on column push_config.task_id is 'The task.';
-comment on column push_config.config_id is 'The webhook. Clients can choose its id.';
+comment on column push_config.subject is 'The user that set the webhook. Each user of a task has webhooks of its own.';
+comment on column push_config.config_id is 'The webhook. Its user can choose the id.';
 comment on column push_config.protocol_version is 'The A2A version of the payloads.';
 comment on column push_config.sealed_target is
   'The address and the secrets, encrypted. Their key derives from the key of the task, so it is erased with the task.';
@@ -35,6 +37,7 @@ create index push_config_due on push_config (tenant_id, next_attempt_at) where n
 create table push_delivery (
   tenant_id text collate "C" not null,
   task_id uuid not null,
+  subject text collate "C" not null,
   config_id text collate "C" not null,
   version integer not null,
   state text not null default 'pending' check (state in ('pending', 'delivered', 'dead')),
@@ -43,11 +46,12 @@ create table push_delivery (
   last_attempt_at timestamptz(3),
   delivered_at timestamptz(3),
   last_error text,
-  primary key (tenant_id, task_id, config_id, version)
+  primary key (tenant_id, task_id, subject, config_id, version)
 );
 comment on table push_delivery is 'The deliveries of events to webhooks.';
 comment on column push_delivery.tenant_id is 'The tenant that owns the task.';
 comment on column push_delivery.task_id is 'The task.';
+comment on column push_delivery.subject is 'The user that set the webhook.';
 comment on column push_delivery.config_id is 'The webhook.';
 comment on column push_delivery.version is 'The version of the event.';
 comment on column push_delivery.state is 'Whether the delivery is pending, was accepted, or was given up.';
@@ -58,5 +62,5 @@ comment on column push_delivery.delivered_at is 'When the webhook accepted the d
 comment on column push_delivery.last_error is
   'The error of the last attempt. It contains neither the response nor the address of the target.';
 
-create index push_delivery_pending on push_delivery (tenant_id, task_id, config_id, version) where state = 'pending';
+create index push_delivery_pending on push_delivery (tenant_id, task_id, subject, config_id, version) where state = 'pending';
 create index push_delivery_dead on push_delivery (tenant_id, created_at) where state = 'dead';

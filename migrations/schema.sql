@@ -191,6 +191,7 @@ COMMENT ON COLUMN message_receipt.fingerprint IS 'A keyed hash of the message. A
 CREATE TABLE push_config (
   tenant_id text COLLATE "C" NOT NULL,
   task_id uuid NOT NULL,
+  subject text COLLATE "C" NOT NULL,
   config_id text COLLATE "C" NOT NULL,
   protocol_version text NOT NULL,
   sealed_target bytea NOT NULL,
@@ -198,13 +199,14 @@ CREATE TABLE push_config (
   url_key bytea NOT NULL,
   next_attempt_at timestamp with time zone,
   lease uuid,
-  CONSTRAINT push_config_pkey PRIMARY KEY (tenant_id, task_id, config_id)
+  CONSTRAINT push_config_pkey PRIMARY KEY (tenant_id, task_id, subject, config_id)
 );
 CREATE INDEX push_config_due ON push_config USING btree (tenant_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 COMMENT ON TABLE push_config IS 'The webhooks of each task.';
 COMMENT ON COLUMN push_config.tenant_id IS 'The tenant that owns the task.';
 COMMENT ON COLUMN push_config.task_id IS 'The task.';
-COMMENT ON COLUMN push_config.config_id IS 'The webhook. Clients can choose its id.';
+COMMENT ON COLUMN push_config.subject IS 'The user that set the webhook. Each user of a task has webhooks of its own.';
+COMMENT ON COLUMN push_config.config_id IS 'The webhook. Its user can choose the id.';
 COMMENT ON COLUMN push_config.protocol_version IS 'The A2A version of the payloads.';
 COMMENT ON COLUMN push_config.sealed_target IS 'The address and the secrets, encrypted. Their key derives from the key of the task, so it is erased with the task.';
 COMMENT ON COLUMN push_config.origin_key IS 'A keyed hash of the tenant and the origin of the address, to limit the deliveries to one origin.';
@@ -216,6 +218,7 @@ COMMENT ON COLUMN push_config.lease IS 'The sender that has leased the webhook. 
 CREATE TABLE push_delivery (
   tenant_id text COLLATE "C" NOT NULL,
   task_id uuid NOT NULL,
+  subject text COLLATE "C" NOT NULL,
   config_id text COLLATE "C" NOT NULL,
   version integer NOT NULL,
   state text NOT NULL DEFAULT 'pending'::text,
@@ -224,14 +227,15 @@ CREATE TABLE push_delivery (
   last_attempt_at timestamp(3) with time zone,
   delivered_at timestamp(3) with time zone,
   last_error text,
-  CONSTRAINT push_delivery_pkey PRIMARY KEY (tenant_id, task_id, config_id, version),
+  CONSTRAINT push_delivery_pkey PRIMARY KEY (tenant_id, task_id, subject, config_id, version),
   CONSTRAINT push_delivery_state_check CHECK (state = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text]))
 );
 CREATE INDEX push_delivery_dead ON push_delivery USING btree (tenant_id, created_at) WHERE state = 'dead'::text;
-CREATE INDEX push_delivery_pending ON push_delivery USING btree (tenant_id, task_id, config_id, version) WHERE state = 'pending'::text;
+CREATE INDEX push_delivery_pending ON push_delivery USING btree (tenant_id, task_id, subject, config_id, version) WHERE state = 'pending'::text;
 COMMENT ON TABLE push_delivery IS 'The deliveries of events to webhooks.';
 COMMENT ON COLUMN push_delivery.tenant_id IS 'The tenant that owns the task.';
 COMMENT ON COLUMN push_delivery.task_id IS 'The task.';
+COMMENT ON COLUMN push_delivery.subject IS 'The user that set the webhook.';
 COMMENT ON COLUMN push_delivery.config_id IS 'The webhook.';
 COMMENT ON COLUMN push_delivery.version IS 'The version of the event.';
 COMMENT ON COLUMN push_delivery.state IS 'Whether the delivery is pending, was accepted, or was given up.';
@@ -515,6 +519,7 @@ end $$;
 -- function settle_push
 CREATE OR REPLACE FUNCTION settle_push(p_tenant text,
   p_task uuid,
+  p_subject text,
   p_config text,
   p_lease uuid,
   p_version integer,
@@ -530,7 +535,7 @@ declare
 begin
   -- A separate statement locks the row, so that the next statement finds the deliveries of every append before it.
   perform 1 from push_config c
-  where c.tenant_id = p_tenant and c.task_id = p_task and c.config_id = p_config and c.lease = p_lease for update;
+  where c.tenant_id = p_tenant and c.task_id = p_task and c.subject = p_subject and c.config_id = p_config and c.lease = p_lease for update;
   if not found then
     return;
   end if;
@@ -538,23 +543,23 @@ begin
   if p_state is not null then
     update push_delivery d set state = p_state, attempts = d.attempts + 1, last_error = p_error,
       last_attempt_at = clock_timestamp(), delivered_at = case when p_state = 'delivered' then clock_timestamp() end
-    where d.tenant_id = p_tenant and d.task_id = p_task and d.config_id = p_config and d.version = p_version
+    where d.tenant_id = p_tenant and d.task_id = p_task and d.subject = p_subject and d.config_id = p_config and d.version = p_version
       and d.state = 'pending';
   end if;
 
   select d.version, d.attempts into following from push_delivery d
-  where d.tenant_id = p_tenant and d.task_id = p_task and d.config_id = p_config and d.state = 'pending'
+  where d.tenant_id = p_tenant and d.task_id = p_task and d.subject = p_subject and d.config_id = p_config and d.state = 'pending'
   order by d.version limit 1;
   if not found then
     update push_config c set next_attempt_at = null, lease = null
-    where c.tenant_id = p_tenant and c.task_id = p_task and c.config_id = p_config;
+    where c.tenant_id = p_tenant and c.task_id = p_task and c.subject = p_subject and c.config_id = p_config;
   elsif p_keep then
     update push_config c set next_attempt_at = clock_timestamp() + p_lease_ms * interval '1 millisecond'
-    where c.tenant_id = p_tenant and c.task_id = p_task and c.config_id = p_config;
+    where c.tenant_id = p_tenant and c.task_id = p_task and c.subject = p_subject and c.config_id = p_config;
     return query select following.version, following.attempts;
   else
     update push_config c set next_attempt_at = clock_timestamp() + p_wait_ms * interval '1 millisecond', lease = null
-    where c.tenant_id = p_tenant and c.task_id = p_task and c.config_id = p_config;
+    where c.tenant_id = p_tenant and c.task_id = p_task and c.subject = p_subject and c.config_id = p_config;
   end if;
 end $$;
 
@@ -565,12 +570,12 @@ CREATE OR REPLACE FUNCTION write_pushes(p_tenant text,
  RETURNS void LANGUAGE plpgsql AS $$
 begin
   if p_pushes ? 'set' then
-    insert into push_config as c (tenant_id, task_id, config_id, protocol_version, sealed_target, origin_key, url_key)
-    select p_tenant, p_task, s.config_id, s.protocol_version, decode(s.sealed_target, 'base64'),
+    insert into push_config as c (tenant_id, task_id, subject, config_id, protocol_version, sealed_target, origin_key, url_key)
+    select p_tenant, p_task, s.subject, s.config_id, s.protocol_version, decode(s.sealed_target, 'base64'),
       decode(s.origin_key, 'base64'), decode(s.url_key, 'base64')
     from jsonb_to_record(p_pushes -> 'set')
-      as s (config_id text, protocol_version text, sealed_target text, origin_key text, url_key text)
-    on conflict (tenant_id, task_id, config_id) do update set
+      as s (subject text, config_id text, protocol_version text, sealed_target text, origin_key text, url_key text)
+    on conflict (tenant_id, task_id, subject, config_id) do update set
       protocol_version = excluded.protocol_version,
       sealed_target = excluded.sealed_target,
       origin_key = excluded.origin_key,
@@ -582,27 +587,30 @@ begin
 
   if p_pushes ? 'deleted' then
     delete from push_config c
-    where c.tenant_id = p_tenant and c.task_id = p_task and p_pushes -> 'deleted' ? c.config_id;
+    using jsonb_to_recordset(p_pushes -> 'deleted') as x (subject text, config_id text)
+    where c.tenant_id = p_tenant and c.task_id = p_task and c.subject = x.subject and c.config_id = x.config_id;
     delete from push_delivery d
-    where d.tenant_id = p_tenant and d.task_id = p_task and p_pushes -> 'deleted' ? d.config_id
+    using jsonb_to_recordset(p_pushes -> 'deleted') as x (subject text, config_id text)
+    where d.tenant_id = p_tenant and d.task_id = p_task and d.subject = x.subject and d.config_id = x.config_id
       and d.state <> 'delivered';
   end if;
 
   -- The sender has marked the outstanding deliveries as dead. They stay, to show why the webhook was retired.
   if p_pushes ? 'retired' then
     delete from push_config c
-    where c.tenant_id = p_tenant and c.task_id = p_task and p_pushes -> 'retired' ? c.config_id;
+    using jsonb_to_recordset(p_pushes -> 'retired') as x (subject text, config_id text)
+    where c.tenant_id = p_tenant and c.task_id = p_task and c.subject = x.subject and c.config_id = x.config_id;
   end if;
 
   if p_pushes ? 'deliveries' then
-    insert into push_delivery (tenant_id, task_id, config_id, version)
-    select p_tenant, p_task, d.config_id, d.version
-    from jsonb_to_recordset(p_pushes -> 'deliveries') as d (config_id text, version integer)
+    insert into push_delivery (tenant_id, task_id, subject, config_id, version)
+    select p_tenant, p_task, d.subject, d.config_id, d.version
+    from jsonb_to_recordset(p_pushes -> 'deliveries') as d (subject text, config_id text, version integer)
     on conflict do nothing;
     update push_config c set next_attempt_at = coalesce(c.next_attempt_at, clock_timestamp())
     where c.tenant_id = p_tenant and c.task_id = p_task
-      and exists (select from jsonb_to_recordset(p_pushes -> 'deliveries') as d (config_id text)
-        where d.config_id = c.config_id);
+      and exists (select from jsonb_to_recordset(p_pushes -> 'deliveries') as d (subject text, config_id text)
+        where d.subject = c.subject and d.config_id = c.config_id);
   end if;
 end $$;
 

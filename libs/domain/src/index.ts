@@ -46,6 +46,7 @@ export {
   type TaskState,
   type TaskStatus,
 } from './task/task.state.js';
+export { isSameWebhook, type WebhookId } from './task/webhook-id.js';
 export type { TraceContext } from './trace-context.js';
 export { type MissingContent, type ViewPart, visibleChunk } from './view/placeholder.js';
 export { requestOfEvent } from './view/request-of-event.js';

@@ -80,11 +80,11 @@ describe('A webhook whose target responds with status 410', () => {
     const { events } = await read<{ events: JsonObject[] }>(`/api/tasks/${id}/events`);
     expect(events.at(-1)).toMatchObject({
       type: 'PushConfigDeleted',
-      facts: { configId: id, reason: 'status-410' },
+      facts: { subject: expect.any(String), configId: id, reason: 'status-410' },
       actor: { subject: 'acta', role: 'system' },
     });
     const timeline = await acta('tasks', 'events', id);
-    expect(timeline.stdout).toMatch(new RegExp(`PushConfigDeleted .*webhook ${id}, status-410`));
+    expect(timeline.stdout).toMatch(new RegExp(`PushConfigDeleted .*webhook ${id}, of \\S+, status-410`));
     expect((await acta('projections', 'rebuild', '--task', id)).code).toBe(0);
     expect(await read(`/api/tasks/${id}`)).not.toHaveProperty('pushConfigs');
     expect((await acta('audit', 'verify')).code).toBe(0);

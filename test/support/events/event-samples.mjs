@@ -95,8 +95,8 @@ export const EVENT_SAMPLES = {
     facts: { attempt: 2, dispatcherGeneration: 6, notBefore: '2026-01-01T00:00:10.000Z', counted: true },
   },
   PushConfigSet: {
-    facts: { configId: 'webhook-1', protocolVersion: '1.0' },
+    facts: { subject: 'alice', configId: 'webhook-1', protocolVersion: '1.0' },
     content: { push: { url: 'https://example.com/hook' } },
   },
-  PushConfigDeleted: { facts: { configId: 'webhook-1', reason: 'status-410' } },
+  PushConfigDeleted: { facts: { subject: 'alice', configId: 'webhook-1', reason: 'status-410' } },
 };

@@ -58,11 +58,12 @@ async function retry({ tenant: tenantId, task: taskId, config: configId, all, ..
 
 function tableOf(deliveries: readonly WebhookDelivery[]): string[] {
   return table(
-    ['TASK', 'VERSION', 'WEBHOOK', 'STATE', 'ATTEMPTS', 'LAST', 'ERROR'],
+    ['TASK', 'VERSION', 'WEBHOOK', 'OF', 'STATE', 'ATTEMPTS', 'LAST', 'ERROR'],
     deliveries.map((delivery) => [
       delivery.taskId,
       String(delivery.version),
       sanitizeForTerminal(delivery.configId),
+      sanitizeForTerminal(delivery.subject),
       delivery.state,
       String(delivery.attempts),
       delivery.deliveredAt ?? delivery.lastAttemptAt ?? '-',

@@ -110,10 +110,10 @@ function summarizeFacts(event: RecordedEvent): string[] {
     case 'TaskRejected':
       return [];
     case 'PushConfigSet':
-      return [`webhook ${event.facts.configId}`];
+      return [`webhook ${event.facts.configId}`, `of ${event.facts.subject}`];
     case 'PushConfigDeleted': {
-      const { configId, reason } = event.facts;
-      return [`webhook ${configId}`, ...(reason === undefined ? [] : [reason])];
+      const { subject, configId, reason } = event.facts;
+      return [`webhook ${configId}`, `of ${subject}`, ...(reason === undefined ? [] : [reason])];
     }
   }
 }

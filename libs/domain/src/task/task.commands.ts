@@ -1,6 +1,7 @@
 import type { ArtifactContent, Message } from '../content.js';
 import type { SendRecord } from '../message-request.js';
 import type { LossReason, RetirementReason, UpstreamTask } from './task.events.js';
+import type { WebhookId } from './webhook-id.js';
 
 /** The claim of a run, which may be appended together with the message that starts it. */
 export interface Claim {
@@ -35,8 +36,7 @@ export type RunOutput =
   | { readonly type: 'lost'; readonly reason: LossReason; readonly retry: Retry };
 
 /** A webhook of a task. Its secrets are stored apart from events, because events never contain secrets. */
-export interface PushTarget {
-  readonly configId: string;
+export interface PushTarget extends WebhookId {
   /** The A2A version of its payloads. */
   readonly protocolVersion: string;
   readonly url: string;
@@ -89,4 +89,4 @@ export type TaskCommand =
     }
   | { readonly type: 'EnforceCancel'; readonly now: string }
   | { readonly type: 'SetPushConfig'; readonly push: PushTarget }
-  | { readonly type: 'DeletePushConfig'; readonly configId: string; readonly reason?: RetirementReason };
+  | ({ readonly type: 'DeletePushConfig'; readonly reason?: RetirementReason } & WebhookId);

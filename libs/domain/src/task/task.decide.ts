@@ -7,6 +7,7 @@ import type { TaskEvent } from './task.events.js';
 import { evolveAll } from './task.evolve.js';
 import { checkFence, loseRun, recordRun } from './task.record-run.js';
 import { activeRun, isInterrupted, isQueued, isTerminal, type TaskState } from './task.state.js';
+import { isSameWebhook } from './webhook-id.js';
 
 /**
  * Returns the events that record a command, or throws a `DomainError`. It is a pure function. `time` is the time of the events
@@ -131,23 +132,24 @@ function addMessage(
 
 function setPushConfig(state: TaskState | null, push: PushTarget | undefined): TaskEvent[] {
   if (push === undefined) return [];
-  const { configId, protocolVersion, url } = push;
-  const present = state?.pushConfigs ?? [];
-  if (present.length >= BOUNDS.pushConfigs && !present.includes(configId)) {
+  const { subject, configId, protocolVersion, url } = push;
+  const own = (state?.pushConfigs ?? []).filter((webhook) => webhook.subject === subject);
+  if (own.length >= BOUNDS.pushConfigs && !own.some((webhook) => webhook.configId === configId)) {
     throw invalidField(
       'pushConfig',
-      `the task already has ${BOUNDS.pushConfigs} push configurations, which is the limit; delete one first`,
+      `the caller already has ${BOUNDS.pushConfigs} push configurations of the task, which is the limit; delete one first`,
     );
   }
-  return [{ type: 'PushConfigSet', facts: { configId, protocolVersion }, content: { push: { url } } }];
+  return [{ type: 'PushConfigSet', facts: { subject, configId, protocolVersion }, content: { push: { url } } }];
 }
 
 function deletePushConfig(
   { pushConfigs = [] }: TaskState,
-  { configId, reason }: Extract<TaskCommand, { type: 'DeletePushConfig' }>,
+  { subject, configId, reason }: Extract<TaskCommand, { type: 'DeletePushConfig' }>,
 ): TaskEvent[] {
-  if (!pushConfigs.includes(configId)) return [];
-  return [{ type: 'PushConfigDeleted', facts: reason === undefined ? { configId } : { configId, reason } }];
+  const webhook = { subject, configId };
+  if (!pushConfigs.some((present) => isSameWebhook(present, webhook))) return [];
+  return [{ type: 'PushConfigDeleted', facts: reason === undefined ? webhook : { ...webhook, reason } }];
 }
 
 /** Adds nothing to active work, or to a turn that a resume started and that has ended, because the command may be a repeat. */

@@ -1,6 +1,7 @@
 import type { EventContent } from '../content.js';
 import type { RequestFacts } from '../message-request.js';
 import type { TraceContext } from '../trace-context.js';
+import type { WebhookId } from './webhook-id.js';
 
 /** The facts of each event type, which Acta decided. What people and agents wrote is content, which is stored encrypted. */
 export interface TaskEventFacts {
@@ -54,10 +55,10 @@ export interface TaskEventFacts {
   TaskCanceled: AgentMessageFacts & { seq?: number; reason: 'idle' | 'agent' | 'deadline' | 'lease' | 'holder' };
   RunLost: { runId: string; reason: LossReason; seq?: number };
   RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string; counted: boolean };
-  /** The webhook receives the events that follow. A second event with the same id replaces it. */
-  PushConfigSet: { configId: string; protocolVersion: string };
-  /** With a reason: Acta retired the webhook. A later `PushConfigSet` with the same id creates it again. */
-  PushConfigDeleted: { configId: string; reason?: RetirementReason };
+  /** The webhook receives the events that follow. A second event of the same user and id replaces it. */
+  PushConfigSet: WebhookId & { protocolVersion: string };
+  /** With a reason: Acta retired the webhook. A later `PushConfigSet` of the same user and id creates it again. */
+  PushConfigDeleted: WebhookId & { reason?: RetirementReason };
 }
 
 /** The task of an upstream agent that does the work of this task. The upstream agent assigned its ids. */

@@ -2,6 +2,7 @@ import { NIL_UUID } from '../ids.js';
 import type { TraceContext } from '../trace-context.js';
 import type { EventPosition, TaskEvent } from './task.events.js';
 import { isInterrupted, isQueued, type Run, type TaskState, type TaskStatus } from './task.state.js';
+import { isSameWebhook } from './webhook-id.js';
 
 type EventOf<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 
@@ -92,13 +93,14 @@ export function evolve(before: TaskState | null, event: TaskEvent, position: Eve
         cancelDeadline: null,
       };
     case 'PushConfigSet': {
-      const others = (state.pushConfigs ?? []).filter((id) => id !== event.facts.configId);
+      const { subject, configId } = event.facts;
+      const others = (state.pushConfigs ?? []).filter((webhook) => !isSameWebhook(webhook, event.facts));
       // The webhook is notified of the work from now on, so the task cannot end as a direct message response.
-      return { ...state, acknowledged: true, pushConfigs: [...others, event.facts.configId] };
+      return { ...state, acknowledged: true, pushConfigs: [...others, { subject, configId }] };
     }
     case 'PushConfigDeleted': {
       const { pushConfigs = [], ...rest } = state;
-      const remaining = pushConfigs.filter((id) => id !== event.facts.configId);
+      const remaining = pushConfigs.filter((webhook) => !isSameWebhook(webhook, event.facts));
       return remaining.length === 0 ? rest : { ...rest, pushConfigs: remaining };
     }
     case 'RunLost':

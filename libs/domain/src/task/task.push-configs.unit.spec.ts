@@ -13,10 +13,16 @@ import {
 import { BOUNDS } from '../bounds.js';
 import type { TaskEvent } from './task.events.js';
 
-const target = (configId: string) => ({ configId, protocolVersion: '1.0', url: 'https://example.com/hook' });
-const pushConfigSet = (configId: string): TaskEvent => ({
+const ALICE = { subject: 'alice' };
+const target = (configId: string, subject = 'alice') => ({
+  subject,
+  configId,
+  protocolVersion: '1.0',
+  url: 'https://example.com/hook',
+});
+const pushConfigSet = (configId: string, subject = 'alice'): TaskEvent => ({
   type: 'PushConfigSet',
-  facts: { configId, protocolVersion: '1.0' },
+  facts: { subject, configId, protocolVersion: '1.0' },
   content: { push: { url: 'https://example.com/hook' } },
 });
 const ENDED: readonly TaskEvent[] = [...RUNNING, COMPLETED];
@@ -36,29 +42,31 @@ describe('a push configuration of a task', () => {
       .when({ type: 'SetPushConfig', push: target('c') })
       .then([pushConfigSet('c')]);
     given([...ENDED, pushConfigSet('c')])
-      .when({ type: 'DeletePushConfig', configId: 'c' })
-      .then([{ type: 'PushConfigDeleted', facts: { configId: 'c' } }]);
+      .when({ type: 'DeletePushConfig', ...ALICE, configId: 'c' })
+      .then([{ type: 'PushConfigDeleted', facts: { ...ALICE, configId: 'c' } }]);
   });
 
   it('can be deleted repeatedly', () => {
-    given([...RUNNING, pushConfigSet('c'), { type: 'PushConfigDeleted', facts: { configId: 'c' } }])
-      .when({ type: 'DeletePushConfig', configId: 'c' })
+    given([...RUNNING, pushConfigSet('c'), { type: 'PushConfigDeleted', facts: { ...ALICE, configId: 'c' } }])
+      .when({ type: 'DeletePushConfig', ...ALICE, configId: 'c' })
       .then([]);
-    given(RUNNING).when({ type: 'DeletePushConfig', configId: 'never' }).then([]);
+    given(RUNNING)
+      .when({ type: 'DeletePushConfig', ...ALICE, configId: 'never' })
+      .then([]);
   });
 
   it('is retired with a reason, and can be set again with the same id', () => {
-    const retired: TaskEvent = { type: 'PushConfigDeleted', facts: { configId: 'c', reason: 'status-410' } };
+    const retired: TaskEvent = { type: 'PushConfigDeleted', facts: { ...ALICE, configId: 'c', reason: 'status-410' } };
     given([...ENDED, pushConfigSet('c')])
-      .when({ type: 'DeletePushConfig', configId: 'c', reason: 'status-410' })
+      .when({ type: 'DeletePushConfig', ...ALICE, configId: 'c', reason: 'status-410' })
       .then([retired]);
     given([...ENDED, pushConfigSet('c'), retired])
-      .when({ type: 'DeletePushConfig', configId: 'c', reason: 'status-410' })
+      .when({ type: 'DeletePushConfig', ...ALICE, configId: 'c', reason: 'status-410' })
       .then([]);
     const revived = given([...ENDED, pushConfigSet('c'), retired]).when({ type: 'SetPushConfig', push: target('c') });
     revived.then([pushConfigSet('c')]);
     expect(given([...ENDED, pushConfigSet('c'), retired, pushConfigSet('c')]).state).toMatchObject({
-      pushConfigs: ['c'],
+      pushConfigs: [{ ...ALICE, configId: 'c' }],
     });
   });
 
@@ -75,14 +83,32 @@ describe('a push configuration of a task', () => {
       .then('InvalidParameters');
   });
 
-  it('is in the state by its id alone, and the state of a task without any has no list', () => {
+  it('belongs to its user: neither a set nor a delete nor the limit of others affects it', () => {
+    const both = [...RUNNING, pushConfigSet('c'), pushConfigSet('c', 'root')];
+    const webhooks = [
+      { ...ALICE, configId: 'c' },
+      { subject: 'root', configId: 'c' },
+    ];
+    expect(given(both).state).toMatchObject({ pushConfigs: webhooks });
+    const deleted: TaskEvent = { type: 'PushConfigDeleted', facts: { subject: 'root', configId: 'c' } };
+    given(both).when({ type: 'DeletePushConfig', subject: 'root', configId: 'c' }).then([deleted]);
+    expect(given([...both, deleted]).state).toMatchObject({ pushConfigs: [webhooks[0]] });
+    given([...RUNNING, ...Array.from({ length: BOUNDS.pushConfigs }, (_, index) => pushConfigSet(`c${index}`))])
+      .when({ type: 'SetPushConfig', push: target('one more', 'root') })
+      .then([pushConfigSet('one more', 'root')]);
+  });
+
+  it('is in the state by its user and id alone, and the state of a task without any has no list', () => {
     expect(given([...RUNNING, pushConfigSet('a'), pushConfigSet('b'), pushConfigSet('a')]).state).toMatchObject({
-      pushConfigs: ['b', 'a'],
+      pushConfigs: [
+        { ...ALICE, configId: 'b' },
+        { ...ALICE, configId: 'a' },
+      ],
     });
     const without = given([
       ...RUNNING,
       pushConfigSet('a'),
-      { type: 'PushConfigDeleted', facts: { configId: 'a' } },
+      { type: 'PushConfigDeleted', facts: { ...ALICE, configId: 'a' } },
     ]).state;
     expect(without).not.toHaveProperty('pushConfigs');
   });

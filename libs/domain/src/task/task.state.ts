@@ -1,5 +1,6 @@
 import type { TraceContext } from '../trace-context.js';
 import type { UpstreamTask } from './task.events.js';
+import type { WebhookId } from './webhook-id.js';
 
 const ACTIVE_STATUSES = ['submitted', 'working'] as const;
 const INTERRUPTED_STATUSES = ['input-required', 'auth-required'] as const;
@@ -77,8 +78,8 @@ export interface TaskState {
   readonly invalidResponse?: true;
   /** Dispatcher generation of the last turn that a resume started. It identifies a repeat of that resume, even after the end. */
   readonly resumedGeneration?: number;
-  /** Ids of the webhooks; absent if there are none. */
-  readonly pushConfigs?: readonly string[];
+  /** The webhooks; absent if there are none. */
+  readonly pushConfigs?: readonly WebhookId[];
 }
 
 /** Returns the run that holds the task now, if any. */

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { WebhookId } from '@app/domain';
 import { decryptBytes, encryptBytes, type TaskKey } from './content-cipher.js';
 import type { ServerSecret } from './server-secret.js';
 
@@ -13,22 +14,27 @@ export interface WebhookTarget {
   readonly authentication?: { readonly scheme: string; readonly credentials?: string };
 }
 
+/** Identifies one webhook of a task, as columns. */
+interface WebhookIdColumns {
+  readonly subject: string;
+  readonly config_id: string;
+}
+
 /** The changes that an append makes to the webhooks of its task, for the SQL function `write_pushes`. */
 export interface WebhookRows {
-  readonly set?: { readonly configId: string; readonly protocolVersion: string; readonly target: WebhookTarget };
+  readonly set?: WebhookId & { readonly protocolVersion: string; readonly target: WebhookTarget };
   /** Webhooks that are removed with their outstanding deliveries. */
-  readonly deleted?: readonly string[];
+  readonly deleted?: readonly WebhookIdColumns[];
   /** Webhooks that are removed. Their deliveries stay, to show why. */
-  readonly retired?: readonly string[];
+  readonly retired?: readonly WebhookIdColumns[];
   /** The new deliveries: the webhook, and the version of the event. */
-  readonly deliveries?: readonly { config_id: string; version: number }[];
+  readonly deliveries?: readonly (WebhookIdColumns & { version: number })[];
 }
 
 /** Identifies one webhook. */
-interface WebhookKey {
+interface WebhookKey extends WebhookId {
   readonly tenantId: string;
   readonly taskId: string;
-  readonly configId: string;
 }
 
 /**
@@ -39,17 +45,18 @@ export class WebhookCipher {
   constructor(private readonly secret: ServerSecret) {}
 
   /** Returns the rows in the form that `write_pushes` expects, with the target encrypted. Throws for an erased task. */
-  encryptRows({ set, ...rest }: WebhookRows, key: TaskKey | null, task: Omit<WebhookKey, 'configId'>): object {
+  encryptRows({ set, ...rest }: WebhookRows, key: TaskKey | null, task: Omit<WebhookKey, keyof WebhookId>): object {
     if (set === undefined) return rest;
     if (key === null) throw new Error(`Task ${task.taskId} was erased, so it cannot have a webhook.`);
-    const { configId, protocolVersion, target } = set;
+    const { subject, configId, protocolVersion, target } = set;
     const { origin, pathname } = new URL(target.url);
     return {
       ...rest,
       set: {
+        subject,
         config_id: configId,
         protocol_version: protocolVersion,
-        sealed_target: this.encrypt(target, key, { ...task, configId }).toString('base64'),
+        sealed_target: this.encrypt(target, key, { ...task, subject, configId }).toString('base64'),
         origin_key: this.blindIndex(task.tenantId, origin).toString('base64'),
         url_key: this.blindIndex(task.tenantId, origin + pathname).toString('base64'),
       },
@@ -80,6 +87,6 @@ export class WebhookCipher {
   }
 }
 
-function associatedDataOf({ tenantId, taskId, configId }: WebhookKey): string {
-  return JSON.stringify([tenantId, taskId, configId]);
+function associatedDataOf({ tenantId, taskId, subject, configId }: WebhookKey): string {
+  return JSON.stringify([tenantId, taskId, subject, configId]);
 }

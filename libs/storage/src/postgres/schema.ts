@@ -61,6 +61,7 @@ export interface Schema {
   push_config: {
     tenant_id: string;
     task_id: string;
+    subject: string;
     config_id: string;
     protocol_version: string;
     sealed_target: Buffer;
@@ -72,6 +73,7 @@ export interface Schema {
   push_delivery: {
     tenant_id: string;
     task_id: string;
+    subject: string;
     config_id: string;
     version: number;
     state: ColumnType<'pending' | 'delivered' | 'dead', string, string>;

@@ -119,7 +119,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       acknowledged: request.acknowledged,
       message,
       request: request.request,
-      ...pushOf(request, taskId),
+      ...pushOf(principal, request, taskId),
       ...claim,
     }));
   }
@@ -154,7 +154,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
       type: 'AddMessage',
       message,
       request: request.request,
-      ...pushOf(request, taskId),
+      ...pushOf(principal, request, taskId),
       ...claim,
     }));
   }
@@ -282,9 +282,13 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
 /** Returns the head of the task that has received the message. */
 type HeadOf = (taskId: string) => Promise<TaskHead>;
 
-function pushOf({ push, protocolVersion }: SendMessageRequest, taskId: string): { push?: PushTarget } {
+function pushOf(
+  { subject }: Principal,
+  { push, protocolVersion }: SendMessageRequest,
+  taskId: string,
+): { push?: PushTarget } {
   if (push === undefined || protocolVersion === undefined) return {};
-  return { push: { configId: push.id ?? taskId, protocolVersion, url: push.url } };
+  return { push: { subject, configId: push.id ?? taskId, protocolVersion, url: push.url } };
 }
 
 const reusedMessageId = (difference: string) =>

@@ -1,4 +1,4 @@
-import { evolve, isClientVisible, type RecordedEvent, type TaskState } from '@app/domain';
+import { evolve, isClientVisible, type RecordedEvent, type TaskState, type WebhookId } from '@app/domain';
 import type { WebhookRows, WebhookTarget } from '@app/storage';
 
 /**
@@ -15,18 +15,17 @@ export function projectWebhookRows(
   if (before?.pushConfigs === undefined && after.pushConfigs === undefined) return undefined;
   let state = before;
   let set: WebhookRows['set'];
-  const deleted: string[] = [];
-  const retired: string[] = [];
-  const deliveries: { config_id: string; version: number }[] = [];
+  const deleted: ReturnType<typeof columnsOf>[] = [];
+  const retired: ReturnType<typeof columnsOf>[] = [];
+  const deliveries: (ReturnType<typeof columnsOf> & { version: number })[] = [];
   for (const event of events) {
     const next = evolve(state, event, event);
     if (event.type === 'PushConfigSet' && target !== undefined) set = { ...event.facts, target };
     if (event.type === 'PushConfigDeleted') {
-      const { configId, reason } = event.facts;
-      (reason === undefined ? deleted : retired).push(configId);
+      (event.facts.reason === undefined ? deleted : retired).push(columnsOf(event.facts));
     }
     if (isClientVisible(event, state, next)) {
-      for (const id of state?.pushConfigs ?? []) deliveries.push({ config_id: id, version: event.version });
+      for (const id of state?.pushConfigs ?? []) deliveries.push({ ...columnsOf(id), version: event.version });
     }
     state = next;
   }
@@ -37,3 +36,5 @@ export function projectWebhookRows(
     ...(deliveries.length === 0 ? {} : { deliveries }),
   };
 }
+
+const columnsOf = ({ subject, configId }: WebhookId) => ({ subject, config_id: configId });

@@ -6,8 +6,8 @@ import { type NewPushConfig, PushConfigs, type PushConfigView, viewOf, webhookOf
 import { PushPolicy } from './push-policy.js';
 
 /**
- * Sets a webhook that is notified of later events of a task. It replaces the webhook with the same id. Ended tasks accept
- * one, too. Errors: PushNotificationNotSupported, TaskNotFound, InvalidParameters (the URL, too many webhooks).
+ * Sets a webhook that is notified of later events of a task. It replaces the caller's webhook with the same id. Ended
+ * tasks accept one, too. Errors: PushNotificationNotSupported, TaskNotFound, InvalidParameters (the URL, too many webhooks).
  */
 export class SetPushConfig extends Command<PushConfigView> {
   constructor(
@@ -47,7 +47,7 @@ export class SetPushConfigHandler implements ICommandHandler<SetPushConfig> {
     const configId = config.id ?? taskId;
     await this.writer.apply(
       { ...callerCommand(principal, taskId, 'set-push-config'), protocolVersion, webhook },
-      { type: 'SetPushConfig', push: { configId, protocolVersion, url: webhook.url } },
+      { type: 'SetPushConfig', push: { subject: principal.subject, configId, protocolVersion, url: webhook.url } },
       head,
     );
     return viewOf(taskId, configId, webhook);
@@ -65,6 +65,9 @@ export class DeletePushConfigHandler implements ICommandHandler<DeletePushConfig
     const { taskId } = task;
     const head = await this.configs.requireTask(principal, 'DeletePushConfig', task);
     const envelope = callerCommand(principal, taskId, 'delete-push-config');
-    await this.writer.apply(envelope, { type: 'DeletePushConfig', configId }, head);
+    const webhook = this.configs.find(principal, head, taskId, configId);
+    if (webhook === undefined) return;
+    const { subject } = webhook;
+    await this.writer.apply(envelope, { type: 'DeletePushConfig', subject, configId: webhook.configId }, head);
   }
 }

@@ -2,10 +2,11 @@ import { invalidField, type Principal } from '@app/domain';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import type { ScopedTask } from '../access/task-access.js';
 import { PageTokens, requirePageSize } from '../queries/page-token.js';
-import { pushConfigNotFound, PushConfigs, type PushConfigView } from './push-configs.js';
+import { pushConfigNotFound, PushConfigs, type PushConfigView, type VisibleWebhook } from './push-configs.js';
 
 /**
- * One webhook of a task. Without an id: the one with the id of the task, or the only one. Errors:
+ * One webhook that the caller set, or for an admin also one of others. Without an id: the one with the id of the task, or the only
+ * one. Errors:
  * PushNotificationNotSupported, TaskNotFound, InvalidParameters (no id, and the task has several others).
  */
 export class GetPushConfig extends Query<PushConfigView> {
@@ -24,7 +25,7 @@ export interface PushConfigPage {
   readonly nextPageToken: string;
 }
 
-/** The webhooks of a task in the order of their ids. Errors: PushNotificationNotSupported, TaskNotFound, InvalidParameters. */
+/** The webhooks of a task that the caller set, and for an admin those of others, in the order of their ids. Errors: PushNotificationNotSupported, TaskNotFound, InvalidParameters. */
 export class ListPushConfigs extends Query<PushConfigPage> {
   constructor(
     readonly principal: Principal,
@@ -42,11 +43,12 @@ export class GetPushConfigHandler implements IQueryHandler<GetPushConfig> {
   async execute({ principal, task, configId }: GetPushConfig): Promise<PushConfigView> {
     const { taskId } = task;
     const head = await this.configs.requireTask(principal, 'GetPushConfig', task);
-    const { pushConfigs = [] } = head.state;
-    const id = configId ?? defaultConfig(pushConfigs, taskId);
-    if (id === undefined || !pushConfigs.includes(id)) throw pushConfigNotFound(taskId, id);
-    const [config] = await this.configs.read({ tenantId: principal.tenantId, taskId }, head, [id]);
-    if (config === undefined) throw pushConfigNotFound(taskId, id);
+    const webhook =
+      configId === undefined
+        ? defaultConfig(principal, this.configs.visible(principal, head, taskId), taskId)
+        : this.configs.find(principal, head, taskId, configId);
+    const [config] = webhook === undefined ? [] : await this.configs.read(principal.tenantId, taskId, head, [webhook]);
+    if (config === undefined) throw pushConfigNotFound(taskId, configId);
     return config;
   }
 }
@@ -65,17 +67,27 @@ export class ListPushConfigsHandler implements IQueryHandler<ListPushConfigs> {
     requirePageSize(pageSize);
     const boundTo = ['push-configs', tenantId, subject, role, taskId];
     const after = pageToken ? this.tokens.decrypt(pageToken, boundTo)[0]! : null;
-    const remaining = (head.state.pushConfigs ?? []).filter((id) => after === null || id > after).sort();
-    const ids = remaining.slice(0, pageSize);
-    const configs = await this.configs.read({ tenantId, taskId }, head, ids);
-    const nextPageToken = remaining.length > ids.length ? this.tokens.encrypt([ids.at(-1)!], boundTo) : '';
+    const remaining = this.configs
+      .visible(principal, head, taskId)
+      .filter(({ id }) => after === null || id > after)
+      .toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    const page = remaining.slice(0, pageSize);
+    const configs = await this.configs.read(tenantId, taskId, head, page);
+    const nextPageToken = remaining.length > page.length ? this.tokens.encrypt([page.at(-1)!.id], boundTo) : '';
     return { configs, nextPageToken };
   }
 }
 
 /** Returns the configuration that a request without an id means. */
-function defaultConfig(ids: readonly string[], taskId: string): string | undefined {
-  if (ids.length <= 1) return ids[0];
-  if (ids.includes(taskId)) return taskId;
-  throw invalidField('pushNotificationConfigId', `is required, because the task has ${ids.length} configurations`);
+function defaultConfig(
+  { subject }: Principal,
+  visible: readonly VisibleWebhook[],
+  taskId: string,
+): VisibleWebhook | undefined {
+  const own = visible.filter((webhook) => webhook.subject === subject);
+  const candidates = own.length > 0 ? own : visible;
+  if (candidates.length <= 1) return candidates[0];
+  const named = candidates.find(({ id }) => id === taskId);
+  if (named !== undefined) return named;
+  throw invalidField('pushNotificationConfigId', `is required, because there are ${candidates.length} configurations`);
 }

@@ -1,4 +1,4 @@
-import { DomainError, type Principal } from '@app/domain';
+import { DomainError, isSameWebhook, type Principal, type WebhookId } from '@app/domain';
 import { Database, type NamedStatement, type TaskHead, WebhookCipher, type WebhookTarget } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 import { type AccessOperation, type ScopedTask, TaskAccess } from '../access/task-access.js';
@@ -16,10 +16,18 @@ export interface NewPushConfig extends WebhookTarget {
   readonly id?: string;
 }
 
+/** A webhook that a caller can read and delete, and the id by which this caller names it. */
+export interface VisibleWebhook extends WebhookId {
+  readonly id: string;
+}
+
+const DERIVED_ID_BYTES = 16;
+
 const LOAD_CONFIGS: NamedStatement = {
   name: 'load_push_configs',
-  text: `select config_id, sealed_target from push_config
-    where tenant_id = $1 and task_id = $2 and config_id = any($3::text[])`,
+  text: `select c.subject, c.config_id, c.sealed_target
+    from unnest($3::text[], $4::text[]) as w (subject, config_id)
+    join push_config c on c.tenant_id = $1 and c.task_id = $2 and c.subject = w.subject and c.config_id = w.config_id`,
 };
 
 /** Loads the webhook configurations of tasks for callers that may manage them. */
@@ -39,26 +47,50 @@ export class PushConfigs {
   }
 
   /**
-   * Returns configurations of a task in the order of `ids`. None if the content of the task was erased, and without those whose
+   * Returns the webhooks of a task that the caller can read and delete: its own, and for an admin those of others, whose ids
+   * are derived, because two users can choose the same id.
+   */
+  visible({ tenantId, subject, role }: Principal, { state }: TaskHead, taskId: string): VisibleWebhook[] {
+    const webhooks = state.pushConfigs ?? [];
+    return webhooks.flatMap((webhook) => {
+      if (webhook.subject === subject) return [{ ...webhook, id: webhook.configId }];
+      return role === 'member' ? [] : [{ ...webhook, id: this.derivedId(tenantId, taskId, webhook) }];
+    });
+  }
+
+  /** Returns the visible webhook with an id. The caller's own ids come first. */
+  find(principal: Principal, head: TaskHead, taskId: string, id: string): VisibleWebhook | undefined {
+    const found = this.visible(principal, head, taskId).filter((webhook) => webhook.id === id);
+    return found.find(({ subject }) => subject === principal.subject) ?? found[0];
+  }
+
+  /**
+   * Returns the configurations of webhooks, in their order. None if the content of the task was erased, and without those whose
    * stored bytes cannot be decrypted.
    */
   async read(
-    { tenantId, taskId }: { readonly tenantId: string; readonly taskId: string },
+    tenantId: string,
+    taskId: string,
     { key }: TaskHead,
-    ids: readonly string[],
+    webhooks: readonly VisibleWebhook[],
   ): Promise<PushConfigView[]> {
-    if (ids.length === 0 || key === null) return [];
-    const rows = await this.database.run<{ config_id: string; sealed_target: Buffer }>(LOAD_CONFIGS, [
+    if (webhooks.length === 0 || key === null) return [];
+    const rows = await this.database.run<{ subject: string; config_id: string; sealed_target: Buffer }>(LOAD_CONFIGS, [
       tenantId,
       taskId,
-      ids,
+      webhooks.map(({ subject }) => subject),
+      webhooks.map(({ configId }) => configId),
     ]);
-    const targets = new Map(rows.map((row) => [row.config_id, row.sealed_target]));
-    return ids.flatMap((configId) => {
-      const encrypted = targets.get(configId);
-      const target = encrypted && this.cipher.decrypt(encrypted, key, { tenantId, taskId, configId });
-      return target ? [viewOf(taskId, configId, target)] : [];
+    return webhooks.flatMap(({ id, ...webhook }) => {
+      const row = rows.find((each) => isSameWebhook({ subject: each.subject, configId: each.config_id }, webhook));
+      const target = row && this.cipher.decrypt(row.sealed_target, key, { tenantId, taskId, ...webhook });
+      return target ? [viewOf(taskId, id, target)] : [];
     });
+  }
+
+  private derivedId(tenantId: string, taskId: string, { subject, configId }: WebhookId): string {
+    const digest = this.database.keys.fingerprint(JSON.stringify(['webhook', tenantId, taskId, subject, configId]));
+    return `webhook-${digest.toString('base64url', 0, DERIVED_ID_BYTES)}`;
   }
 }
 

@@ -26,8 +26,8 @@ afterEach(() => acta?.close());
 /** Adds webhooks, `index` (from 1) with the due time `due` and the keys `origin` and `url`, which are SQL expressions of n. */
 const addWebhooks = (tenant: string, count: number, due: string, origin = '0', url = 'n') =>
   acta.sql(
-    `insert into push_config (tenant_id, task_id, config_id, protocol_version, sealed_target, origin_key, url_key, next_attempt_at)
-     select $1, gen_random_uuid(), n::text, '1.0', '', decode(md5($1 || 'origin' || ${origin}), 'hex'),
+    `insert into push_config (tenant_id, task_id, subject, config_id, protocol_version, sealed_target, origin_key, url_key, next_attempt_at)
+     select $1, gen_random_uuid(), 'alice', n::text, '1.0', '', decode(md5($1 || 'origin' || ${origin}), 'hex'),
        decode(md5($1 || 'url' || ${url}), 'hex'), ${due}
      from generate_series(1, $2::integer) n`,
     [tenant, count],

@@ -25,6 +25,8 @@ export type WebhookDeliveryState = DeliveryRow['state'];
 export interface WebhookDelivery {
   readonly tenantId: string;
   readonly taskId: string;
+  /** The user that set the webhook. */
+  readonly subject: string;
   readonly configId: string;
   /** Version of the task after the event. */
   readonly version: number;
@@ -63,6 +65,8 @@ export interface ClaimLimits {
 export interface WebhookClaim {
   readonly tenantId: string;
   readonly taskId: string;
+  /** The user that set the webhook. */
+  readonly subject: string;
   readonly configId: string;
   readonly protocolVersion: string;
   /** `erased`: the task was erased. `unreadable`: the stored bytes cannot be decrypted with this server's secret. */
@@ -121,10 +125,11 @@ export class WebhookOutbox {
       leaseMs,
     ]);
     return rows.map((row) => {
-      const { tenant_id: tenantId, task_id: taskId, config_id: configId, version, attempts } = row;
+      const { tenant_id: tenantId, task_id: taskId, subject, config_id: configId, version, attempts } = row;
       return {
         tenantId,
         taskId,
+        subject,
         configId,
         protocolVersion: row.protocol_version,
         target: this.targetOf(row),
@@ -189,18 +194,18 @@ export class WebhookOutbox {
 
   /** Does not throw: one row that cannot be decrypted must not prevent the other claims of its statement. */
   private targetOf(row: ClaimRow): WebhookClaim['target'] {
-    const { tenant_id: tenantId, task_id: taskId, config_id: configId } = row;
+    const { tenant_id: tenantId, task_id: taskId, subject, config_id: configId } = row;
     if (row.wrapped_key === null) return 'erased';
     const key = this.decoder.unwrapKey(tenantId, taskId, row);
-    const target = key && this.cipher.decrypt(row.sealed_target, key, { tenantId, taskId, configId });
+    const target = key && this.cipher.decrypt(row.sealed_target, key, { tenantId, taskId, subject, configId });
     return target ?? 'unreadable';
   }
 
   private async settleAndClaim(
-    { tenantId, taskId, configId, lease }: WebhookClaim,
+    { tenantId, taskId, subject, configId, lease }: WebhookClaim,
     values: unknown[],
   ): Promise<DueDelivery | null> {
-    const parameters = [tenantId, taskId, configId, lease, ...values];
+    const parameters = [tenantId, taskId, subject, configId, lease, ...values];
     return (await this.database.run<DueDelivery>(SETTLE_DELIVERY, parameters))[0] ?? null;
   }
 }
@@ -208,6 +213,7 @@ export class WebhookOutbox {
 const deliveryOf = (row: DeliveryRow): WebhookDelivery => ({
   tenantId: row.tenant_id,
   taskId: row.task_id,
+  subject: row.subject,
   configId: row.config_id,
   version: row.version,
   state: row.state,

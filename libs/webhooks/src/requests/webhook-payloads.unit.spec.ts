@@ -47,8 +47,12 @@ describe('a webhook delivery', () => {
     ],
     [
       ...SUBMITTED,
-      { type: 'PushConfigSet', facts: { configId: 'c', protocolVersion: '1.0' }, content: { push: { url: 'u' } } },
-      { type: 'PushConfigDeleted', facts: { configId: 'c' } },
+      {
+        type: 'PushConfigSet',
+        facts: { subject: 'alice', configId: 'c', protocolVersion: '1.0' },
+        content: { push: { url: 'u' } },
+      },
+      { type: 'PushConfigDeleted', facts: { subject: 'alice', configId: 'c' } },
     ],
   ];
 

@@ -120,8 +120,8 @@ export class DeliveryAttempts {
 }
 
 /** Returns the id of a delivery. It is the same for every attempt, so that the webhook can detect a duplicate. */
-export const deliveryIdOf = ({ tenantId, taskId, configId }: WebhookClaim, version: number): string =>
-  derivedId('push', tenantId, taskId, configId, version);
+export const deliveryIdOf = ({ tenantId, taskId, subject, configId }: WebhookClaim, version: number): string =>
+  derivedId('push', tenantId, taskId, subject, configId, version);
 
 const dead = (reason: Dead['reason'], error: string, status: number | null = null): Dead => ({
   state: 'dead',

@@ -7,6 +7,7 @@ let claims = 0;
 const claimOf = (tenantId: string, originKey = `origin ${(claims += 1)}`): WebhookClaim => ({
   tenantId,
   taskId: 'task',
+  subject: 'alice',
   configId: 'config',
   protocolVersion: '1.0',
   target: 'erased',

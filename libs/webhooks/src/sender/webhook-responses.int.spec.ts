@@ -25,7 +25,7 @@ const receiverFor = (response: (nth: number) => WebhookResponse) => {
 async function waitOf(taskId: string): Promise<number> {
   const [row] = await fixture.acta.sql<{ wait: number }>(
     `select (extract(epoch from c.next_attempt_at - d.last_attempt_at) * 1000)::integer as wait
-     from push_config c join push_delivery d using (tenant_id, task_id, config_id)
+     from push_config c join push_delivery d using (tenant_id, task_id, subject, config_id)
      where c.task_id = $1 and c.lease is null and d.attempts > 0 order by d.version limit 1`,
     [taskId],
   );
@@ -153,7 +153,7 @@ describe('A webhook whose target responds with status 410', () => {
     const stored = (await fixture.replica.reader.storedEvents(alice.tenantId, taskId, 0, 100)).at(-1)!;
     expect(stored.event).toMatchObject({
       type: 'PushConfigDeleted',
-      facts: { configId: taskId, reason: 'status-410' },
+      facts: { subject: 'alice', configId: taskId, reason: 'status-410' },
     });
     expect(stored.stored).toMatchObject({ actor_subject: 'acta', actor_role: 'system' });
     expect((await fixture.replica.get(alice, taskId)).state).not.toHaveProperty('pushConfigs');
@@ -187,7 +187,9 @@ describe('A webhook whose target responds with status 410', () => {
     await fixture.untilSettled(taskId);
     isRemoved = false;
     await setWebhook(taskId, hook.urlOf('/again'));
-    expect((await fixture.replica.get(alice, taskId)).state.pushConfigs).toEqual([taskId]);
+    expect((await fixture.replica.get(alice, taskId)).state.pushConfigs).toEqual([
+      { subject: 'alice', configId: taskId },
+    ]);
     expect(await fixture.outbox.retryDead({ taskId })).toHaveLength(3);
     expect(new Set(await fixture.untilSettled(taskId))).toEqual(new Set(['delivered']));
     expect(hook.accepted.map(({ path }) => path)).toEqual(['/again', '/again', '/again']);
@@ -195,7 +197,7 @@ describe('A webhook whose target responds with status 410', () => {
 
   it.each([
     ['set again', (taskId: string) => setWebhook(taskId, 'http://127.0.0.1:9/new')],
-    ['deleted', (taskId: string) => apply(taskId, { type: 'DeletePushConfig', configId: taskId })],
+    ['deleted', (taskId: string) => apply(taskId, { type: 'DeletePushConfig', subject: 'alice', configId: taskId })],
     [
       'claimed by a different sender',
       (taskId: string) =>
@@ -219,14 +221,20 @@ describe('A webhook whose target responds with status 410', () => {
     await setWebhook(taskId, 'http://127.0.0.1:9/other', 'other');
     fixture.startSender();
     await fixture.untilSettled(taskId);
-    expect((await fixture.replica.get(alice, taskId)).state.pushConfigs).toEqual(['other']);
+    expect((await fixture.replica.get(alice, taskId)).state.pushConfigs).toEqual([
+      { subject: 'alice', configId: 'other' },
+    ]);
     expect(await fixture.acta.sql('select config_id from push_config where task_id = $1', [taskId])).toEqual([
       { config_id: 'other' },
     ]);
   });
 
   const setWebhook = (taskId: string, url: string, configId = taskId) =>
-    apply(taskId, { type: 'SetPushConfig', push: { configId, protocolVersion: '1.0', url } }, { url });
+    apply(
+      taskId,
+      { type: 'SetPushConfig', push: { subject: 'alice', configId, protocolVersion: '1.0', url } },
+      { url },
+    );
 
   async function apply(taskId: string, command: TaskCommand, webhook?: WebhookTarget): Promise<void> {
     const { tenantId, subject, role } = alice;

@@ -20,18 +20,18 @@ export class WebhookRetirement {
    * dead. Returns these; none if the claim has ended, for example because the webhook was set again with a different URL.
    */
   async retire(claim: WebhookClaim, version: number, error: string): Promise<DueDelivery[]> {
-    const { tenantId, taskId, configId, lease } = claim;
+    const { tenantId, taskId, subject, configId, lease } = claim;
     const { database, writer } = this;
     const { ended, appended } = await database.transaction(async (executor) => {
       // The locks of an append come before that of the webhook, in the same order as in an append.
       await database.run(LOCK_QUEUE_ROW, [tenantId, taskId], executor);
       await database.run(LOCK_TASK_ROW, [tenantId, taskId], executor);
-      const values = [tenantId, taskId, configId, lease, version, error, ERROR_OF_OTHERS];
+      const values = [tenantId, taskId, subject, configId, lease, version, error, ERROR_OF_OTHERS];
       const ended = await database.run<DueDelivery>(END_DELIVERIES, values, executor);
       const head = ended.length === 0 ? null : await writer.head(tenantId, taskId, executor);
       if (head === null) return { ended, appended: null };
       const envelope = { tenantId, taskId, actor: SYSTEM_ACTOR, ...newInternalCommand('retire-push-config') };
-      const command = { type: 'DeletePushConfig', configId, reason: 'status-410' } as const;
+      const command = { type: 'DeletePushConfig', subject, configId, reason: 'status-410' } as const;
       return { ended, appended: await writer.applyLocked(envelope, command, head, executor) };
     });
     if (appended !== null) writer.publish(claim, appended);
