@@ -4,12 +4,18 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rewriteAgentPath } from './edge/callers/agent-scope.js';
 import type { EdgeRequest } from './edge/callers/edge-request.js';
+import { MAX_HEADER_BYTES, respondToClientError } from './edge/http/client-errors.js';
 import { toRequestError } from './edge/http/error.filter.js';
 import { rejectUnread } from './edge/http/json-response.js';
 
 /** How long a client may take to send a request with its body. A response may take longer. */
 const REQUEST_TIMEOUT_MS = 30_000;
-const CONNECTION_OPTIONS = { headersTimeout: 15_000, connectionsCheckingInterval: 5_000 };
+const CONNECTION_OPTIONS = {
+  headersTimeout: 15_000,
+  connectionsCheckingInterval: 5_000,
+  // Identity tokens with 100 rings have about 20 KB.
+  maxHeaderSize: MAX_HEADER_BYTES,
+};
 /** More than all streams, blocking sends and waiting claims together, so that other requests still get a connection. */
 const MAX_CONNECTIONS = 22_000;
 /**
@@ -25,6 +31,7 @@ export function createHttpAdapter({ tls, trustProxy }: Config, isAgent: (name: s
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 65_536 },
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
       rejectUnread(request as EdgeRequest, reply, toRequestError(error)),
+    clientErrorHandler: respondToClientError,
     rewriteUrl: rewriteAgentPath(isAgent),
     trustProxy: typeof trustProxy === 'number' ? trustProxies(trustProxy) : trustProxy,
     ...(tls === null ? { http: CONNECTION_OPTIONS } : { https: { ...CONNECTION_OPTIONS, ...tls } }),

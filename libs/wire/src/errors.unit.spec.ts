@@ -40,6 +40,8 @@ const transportDetails: TransportErrorDetails = {
   UnsupportedMediaType: { mediaType: 'text/plain' },
   DuplicateHeader: { header: 'Content-Type' },
   PayloadTooLarge: { limit: 1_500_000 },
+  HeadersTooLarge: { limit: 16_384 },
+  RequestTimeout: {},
 };
 
 const [v1, v03] = [PROTOCOLS['1.0'].codec, PROTOCOLS['0.3'].codec];
@@ -66,6 +68,8 @@ const expected: Record<RequestErrorKind, [number, number, number, number]> = {
   UnsupportedMediaType: [-32005, -32005, 415, 415],
   DuplicateHeader: [-32600, -32600, 400, 400],
   PayloadTooLarge: [-32600, -32600, 413, 413],
+  HeadersTooLarge: [-32600, -32600, 431, 431],
+  RequestTimeout: [-32600, -32600, 408, 408],
   Unauthenticated: [-31401, -31401, 401, 401],
   Forbidden: [-31403, -31403, 403, 403],
   RateLimited: [-32603, -32603, 429, 429],
@@ -199,6 +203,8 @@ describe('The error tables', () => {
       Forbidden: 403,
       DuplicateHeader: 400,
       PayloadTooLarge: 413,
+      HeadersTooLarge: 431,
+      RequestTimeout: 408,
       UnsupportedMediaType: 415,
       RateLimited: 429,
       Overloaded: 503,

@@ -23,6 +23,8 @@ const STATUS: Record<RequestErrorKind, number> = {
   UnsupportedMediaType: 415,
   DuplicateHeader: 400,
   PayloadTooLarge: 413,
+  HeadersTooLarge: 431,
+  RequestTimeout: 408,
   Unauthenticated: 401,
   Forbidden: 403,
   RateLimited: 429,

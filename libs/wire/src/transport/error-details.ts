@@ -43,6 +43,8 @@ const TRANSPORT_STATUS: Partial<Record<RequestErrorKind, number>> = {
   MethodNotAllowed: 405,
   DuplicateHeader: 400,
   PayloadTooLarge: 413,
+  HeadersTooLarge: 431,
+  RequestTimeout: 408,
   UnsupportedMediaType: 415,
   RateLimited: 429,
   Overloaded: 503,

@@ -8,6 +8,10 @@ export interface TransportErrorDetails {
   /** The path exists, but not with this HTTP method. `allow` is the value of the Allow header. */
   MethodNotAllowed: { allow: string };
   UnsupportedMediaType: { mediaType: string };
+  /** The request line and the headers exceed `limit` bytes. */
+  HeadersTooLarge: { limit: number };
+  /** The request did not arrive completely in time. */
+  RequestTimeout: Record<string, never>;
   /** A header that can only have one value is sent more than once. */
   DuplicateHeader: { header: string };
   /** `limit` is in bytes. */

@@ -41,6 +41,8 @@ const ERRORS: Record<RequestErrorKind, Row> = {
   UnsupportedMediaType: row(-32005, 415, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'),
   DuplicateHeader: row(-32600, 400, 'INVALID_ARGUMENT', 'INVALID_REQUEST'),
   PayloadTooLarge: row(-32600, 413, 'INVALID_ARGUMENT', 'PAYLOAD_TOO_LARGE'),
+  HeadersTooLarge: row(-32600, 431, 'INVALID_ARGUMENT', 'HEADERS_TOO_LARGE'),
+  RequestTimeout: row(-32600, 408, 'DEADLINE_EXCEEDED', 'REQUEST_TIMEOUT'),
   Unauthenticated: row(-31401, 401, 'UNAUTHENTICATED', 'UNAUTHENTICATED'),
   Forbidden: row(-31403, 403, 'PERMISSION_DENIED', 'FORBIDDEN'),
   RateLimited: row(-32603, 429, 'RESOURCE_EXHAUSTED', 'RATE_LIMITED'),

@@ -26,12 +26,22 @@ export const rewriteAgentPath =
   };
 
 /**
- * Returns a request target as a path with a query (RFC 9112, section 3.2). Without it, the router would find routes for the
- * other forms that nothing else recognizes: `http://host/health`, and `*health`.
+ * Returns a request target as a path with a query (RFC 9112, section 3.2), without percent-encoded characters that need no
+ * encoding (RFC 3986, section 6.2.2.2). Without it, the router would find routes for forms that nothing else recognizes:
+ * `http://host/health`, `*health` and `/%61pi/tasks`.
  */
 function toOriginForm(target: string): string {
   const url = target.replace(/^https?:\/\/[^/?]*/i, '');
-  return url.startsWith('/') ? url : `/${url}`;
+  const [path = '', ...query] = url.split('?');
+  const normalized = [path.replace(PERCENT_ENCODED, decodeUnreserved), ...query].join('?');
+  return normalized.startsWith('/') ? normalized : `/${normalized}`;
+}
+
+const PERCENT_ENCODED = /%[2-7][0-9a-f]/gi;
+
+function decodeUnreserved(encoded: string): string {
+  const char = String.fromCharCode(parseInt(encoded.slice(1), 16));
+  return /[\w.~-]/.test(char) ? char : encoded;
 }
 
 /** Returns the agent of the request's path; undefined at the root, where the default agent responds. */

@@ -4,6 +4,7 @@ import { DomainError, type Principal } from '@app/domain';
 import { isLoopback } from '@app/network';
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { toRequestError } from '../http/error.filter.js';
+import { duplicateHeaderError } from '../http/duplicate-headers.js';
 import { rejectUnread } from '../http/json-response.js';
 import { hasBody } from '../http/request-body.js';
 import type { SurfaceName } from '../routes/route-config.js';
@@ -20,8 +21,8 @@ const VERSIONED: ReadonlySet<SurfaceName | undefined> = new Set([
 ] as const);
 
 /**
- * Authenticates every request as its route requires, before its body is read, and limits the rate of each caller. While a
- * request is authenticated, nothing is read from its connection.
+ * Authenticates every request as its route requires, before its body is read, and limits the rate of each caller. A request
+ * with an ambiguous header is rejected first. While a request is authenticated, nothing is read from its connection.
  */
 export function authenticateRequests(
   fastify: FastifyInstance,
@@ -36,6 +37,8 @@ export function authenticateRequests(
     const request = incoming as EdgeRequest;
     const config = routeConfigOf(request);
     if (VERSIONED.has(config.surface)) reply.header('Vary', 'A2A-Version');
+    const duplicate = duplicateHeaderError(request.raw.rawHeaders);
+    if (duplicate !== undefined) return rejectUnread(request, reply, duplicate, 400);
     if (auth === 'none' && !isLoopbackRequest(request)) return rejectUnread(request, reply, notLoopback(request));
     if (needsNoCredential(config)) return;
     const { socket } = request.raw;

@@ -17,10 +17,13 @@ export const codecFor = (version: ProtocolVersion): A2aCodec => PROTOCOLS[versio
 /** Returns the codec of the version in the request's header. Errors: VersionNotSupported. */
 export const codecOf = (request: EdgeRequest): A2aCodec => codecFor(protocolVersionOf(request.headers['a2a-version']));
 
+/** The `A2A-Version` header of a request. */
+export type VersionHeader = string | readonly string[] | undefined;
+
 /** Returns the codec for an error response: that of version 1.0 if the requested version is not supported. */
-export function errorCodecOf(request: EdgeRequest): A2aCodec {
+export function errorCodecOf(version: VersionHeader): A2aCodec {
   try {
-    return codecOf(request);
+    return codecFor(protocolVersionOf(version));
   } catch {
     return codecFor('1.0');
   }

@@ -40,8 +40,12 @@ export class SseStreams implements OnModuleDestroy {
 
   constructor(private readonly recheck: CredentialRecheck) {}
 
-  /** Sends a stream until it ends. Errors, before anything is sent: Overloaded. */
+  /** Sends a stream until it ends. The response to HEAD has its headers only. Errors, before anything is sent: Overloaded. */
   async send(request: EdgeRequest, reply: FastifyReply, source: SseSource): Promise<void> {
+    if (request.method === 'HEAD') {
+      await reply.code(200).headers(headersOf(reply)).send();
+      return;
+    }
     const release = this.limit.admit(principalOf(request));
     const { raw } = reply;
     const stream: OpenStream = { raw, end: new AbortController() };
