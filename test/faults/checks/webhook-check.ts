@@ -22,7 +22,7 @@ export async function checkWebhooks(
     const due = updatesAfter(set.version, task);
     const arrivals: { version: number; index: number }[] = [];
     for (const { version, state } of due) {
-      const delivery = derivedId('push', task.tenantId, taskId, taskId, version);
+      const delivery = derivedId('push', task.tenantId, taskId, task.state.owner, taskId, version);
       const attempts = received.get(delivery) ?? [];
       received.delete(delivery);
       if (attempts[0] !== undefined) arrivals.push({ version, index: attempts[0].index });
