@@ -34,5 +34,12 @@ export function integerBetween(min: number, max: number): (text: string) => numb
   };
 }
 
+/** Parses an instant, and returns it in UTC. */
+export function instant(text: string): string {
+  const time = /^\d{4}-\d\d-\d\d(?:T.+)?$/.test(text) ? new Date(text) : new Date(NaN);
+  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('Use a time such as 2026-01-31T00:00:00Z.');
+  return time.toISOString();
+}
+
 /** Collects the values of a repeatable option. */
 export const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value];

@@ -94,7 +94,7 @@ export function withoutNames(path: string): string {
 }
 
 /** Every operation on one task that a client can request. */
-export const TASK_OPERATIONS: [name: string, operation: TaskOperation][] = [
+export const TASK_OPERATIONS: readonly [name: string, operation: TaskOperation][] = [
   ...JSON_RPC.map(([version, method, params, field]): [string, TaskOperation] => [
     field === undefined ? method : `${method} with ${field}`,
     ({ url, token }, id, contextId) =>
@@ -118,6 +118,9 @@ export const TASK_OPERATIONS: [name: string, operation: TaskOperation][] = [
     ({ url, token }, id) => http(verb, url + path.replace('{id}', id), token),
   ]),
 ];
+
+/** The operations that also exist below the path of an agent. */
+export const SCOPED_TASK_OPERATIONS = TASK_OPERATIONS.filter(([name]) => !name.includes(' /api/'));
 
 /** Returns a response without the id of its task and without the date, so that two responses can be compared. */
 export async function maskedResponse(response: Promise<HttpResponse>, id: string) {

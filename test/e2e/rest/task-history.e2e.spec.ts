@@ -122,8 +122,8 @@ describe('The history of a task', () => {
     expect(parts).toHaveLength(artifact!.parts);
     expect(parts.map(({ part }) => part.text).join('')).toBe('ABCDEFGHIJ CHUNKS 10');
     expect(await admin.request(`${streamed.id}/deliveries/none/parts`)).toMatchObject({
-      status: 200,
-      body: { parts: [], nextAfter: null },
+      status: 400,
+      body: { error: expect.stringContaining('the task has no artifact "none"') },
     });
   });
 

@@ -1,6 +1,6 @@
 import { type AuditEntry, AuditLog } from '@app/access';
-import { Command, InvalidArgumentError } from 'commander';
-import { integerBetween, JSON_OPTION, type OutputOptions, TENANT_OPTION } from '../options.js';
+import { Command } from 'commander';
+import { instant, integerBetween, JSON_OPTION, type OutputOptions, TENANT_OPTION } from '../options.js';
 import { print, sanitizeForTerminal, table } from '../output/terminal.js';
 import { operatorOf, withConnection } from '../session/database-session.js';
 
@@ -49,11 +49,4 @@ function rowOf({ recordedAt, type, actor: { subject, role }, facts, altered }: A
     sanitizeForTerminal(`${subject} (${role})`),
     note + sanitizeForTerminal(JSON.stringify(facts)),
   ];
-}
-
-/** Parses an instant, and returns it in UTC. */
-function instant(text: string): string {
-  const time = /^\d{4}-\d\d-\d\d(?:T.+)?$/.test(text) ? new Date(text) : new Date(NaN);
-  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('Use a time such as 2026-01-31T00:00:00Z.');
-  return time.toISOString();
 }

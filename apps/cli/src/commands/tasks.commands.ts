@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { CheckFailed } from '../exit.js';
 import {
   collect,
+  instant,
   integerBetween,
   JSON_OPTION,
   type OutputOptions,
@@ -21,6 +22,11 @@ import { taskEventCommands } from './task-events.commands.js';
 interface ListOptions extends TaskOptions {
   readonly status?: TaskStatus;
   readonly context?: string;
+  readonly owner?: string;
+  readonly agent?: string;
+  readonly ring?: string;
+  readonly since?: string;
+  readonly until?: string;
   readonly limit: number;
   readonly pageToken?: string;
 }
@@ -43,6 +49,15 @@ export function tasksCommand(): Command {
     .option('--tenant <tenant>', 'tenant of the tasks', 'default')
     .addOption(new Option('--status <status>', 'only tasks with this status').choices(TASK_STATUSES))
     .option('--context <id>', 'only tasks of this context')
+    .option('--owner <subject>', 'only tasks of this user')
+    .option('--agent <name>', 'only tasks of this agent')
+    .option('--ring <ring>', 'only tasks in this ring')
+    .option(
+      '--since <time>',
+      'only tasks whose status changed at this time or later, such as 2026-01-31T00:00:00Z',
+      instant,
+    )
+    .option('--until <time>', 'only tasks whose status changed before this time', instant)
     .option('--limit <number>', 'tasks per page, 1 to 100', integerBetween(1, 100), 50)
     .option('--page-token <token>', 'token that the previous page printed')
     .option(...JSON_OPTION)
@@ -85,8 +100,19 @@ export function tasksCommand(): Command {
 }
 
 async function list(options: ListOptions): Promise<void> {
-  const { tenant, status, context: contextId, limit: pageSize, pageToken } = options;
-  const query = new ListTasks(operatorOf(tenant), { status, contextId, pageSize, pageToken, replied: true });
+  const { tenant, status, context: contextId, owner, agent, ring, since, until, limit: pageSize, pageToken } = options;
+  const query = new ListTasks(operatorOf(tenant), {
+    status,
+    contextId,
+    owner,
+    agent,
+    ring,
+    statusTimestampAfter: since,
+    statusTimestampBefore: until,
+    pageSize,
+    pageToken,
+    replied: true,
+  });
   const page = await withTasks(({ queries }) => queries.execute(query));
   const { tasks, totalSize, nextPageToken } = page;
   const rows = tasks.map(({ taskId, state }) => [

@@ -1,7 +1,7 @@
 import type { Principal, TraceContext } from '@app/domain';
 import { SubscribeToTask } from '@app/streaming';
 import { GetTask, ListTasks, ResumeTask } from '@app/tasks';
-import { native, PROTOCOLS } from '@app/wire';
+import { type HttpQuery, native, PROTOCOLS } from '@app/wire';
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
@@ -22,14 +22,15 @@ export class TasksController {
   ) {}
 
   @Get()
-  async list(@CurrentPrincipal() principal: Principal, @Query() query: Record<string, string>) {
+  async list(@CurrentPrincipal() principal: Principal, @Query() query: HttpQuery) {
     const request = { ...native.decodeListTasks(query), replied: true };
     const page = await this.queries.execute(new ListTasks(principal, request));
     return { ...page, tasks: page.tasks.map(native.encodeTask) };
   }
 
   @Get(':id')
-  async get(@CurrentPrincipal() principal: Principal, @Param('id') id: string) {
+  async get(@CurrentPrincipal() principal: Principal, @Param('id') id: string, @Query() query: HttpQuery) {
+    native.requireNoParameters(query);
     return native.encodeTask(await this.queries.execute(new GetTask(principal, id, { replied: true })));
   }
 
@@ -40,7 +41,9 @@ export class TasksController {
     @CurrentPrincipal() principal: Principal,
     @CurrentTrace() trace: TraceContext | undefined,
     @Param('id') id: string,
+    @Query() query: HttpQuery,
   ) {
+    native.requireNoParameters(query);
     return native.encodeTask(await this.commands.execute(new ResumeTask(principal, id, trace)));
   }
 
@@ -52,7 +55,9 @@ export class TasksController {
     @Req() request: EdgeRequest,
     @Res() reply: FastifyReply,
     @Param('id') id: string,
+    @Query() query: HttpQuery,
   ): Promise<void> {
+    native.requireNoParameters(query);
     const { codec } = PROTOCOLS['1.0'];
     const stream = await this.queries.execute(new SubscribeToTask(principal, id, { until: 'end', lastEventId }));
     await this.sse.send(

@@ -1,7 +1,7 @@
 import type { Principal } from '@app/domain';
 import { WorkerClaims, WorkerRuns } from '@app/execution';
-import { native, parseAndCheckJson } from '@app/wire';
-import { Controller, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { type HttpQuery, native, parseAndCheckJson } from '@app/wire';
+import { Controller, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { disconnectSignal, type EdgeRequest } from '../edge/callers/edge-request.js';
 import { CurrentPrincipal } from '../edge/callers/request-parameters.js';
@@ -26,7 +26,9 @@ export class WorkersController {
     @CurrentPrincipal() principal: Principal,
     @Req() request: EdgeRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
+    @Query() query: HttpQuery,
   ) {
+    native.requireNoParameters(query);
     const wanted = native.decodeClaim(readObject(request));
     const response = { authorization: request.headers.authorization };
     // Checked again right before the claim: a run that a revoked key claims would be lost until its lease expires.
@@ -39,20 +41,38 @@ export class WorkersController {
 
   @Post('runs/:id/heartbeat')
   @HttpCode(200)
-  heartbeat(@CurrentPrincipal() principal: Principal, @Req() request: EdgeRequest, @Param('id') id: string) {
+  heartbeat(
+    @CurrentPrincipal() principal: Principal,
+    @Req() request: EdgeRequest,
+    @Param('id') id: string,
+    @Query() query: HttpQuery,
+  ) {
+    native.requireNoParameters(query);
     return this.runs.heartbeat(principal, id, native.decodeHeartbeat(readObject(request)));
   }
 
   @Post('runs/:id/publish')
   @HttpCode(200)
-  publish(@CurrentPrincipal() principal: Principal, @Req() request: EdgeRequest, @Param('id') id: string) {
+  publish(
+    @CurrentPrincipal() principal: Principal,
+    @Req() request: EdgeRequest,
+    @Param('id') id: string,
+    @Query() query: HttpQuery,
+  ) {
+    native.requireNoParameters(query);
     const { outputs, ...write } = native.decodePublish(readObject(request));
     return this.runs.publish(principal, id, write, outputs);
   }
 
   @Post('runs/:id/finish')
   @HttpCode(200)
-  finish(@CurrentPrincipal() principal: Principal, @Req() request: EdgeRequest, @Param('id') id: string) {
+  finish(
+    @CurrentPrincipal() principal: Principal,
+    @Req() request: EdgeRequest,
+    @Param('id') id: string,
+    @Query() query: HttpQuery,
+  ) {
+    native.requireNoParameters(query);
     const { outcome, ...write } = native.decodeFinish(readObject(request));
     return this.runs.finish(principal, id, write, outcome);
   }

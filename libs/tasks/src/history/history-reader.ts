@@ -41,6 +41,11 @@ export class HistoryReader {
     return pageOf(await this.database.run<Row>(statement, [...parameters, after, limit + 1]), limit);
   }
 
+  /** Returns whether a statement returns a row. */
+  async exists(statement: NamedStatement, parameters: readonly string[]): Promise<boolean> {
+    return (await this.database.run(statement, [...parameters])).length > 0;
+  }
+
   /** Reads one page of events, as stored and with their content. */
   async events(tenantId: string, taskId: string, { after, limit }: PageRequest): Promise<HistoryPage<StoredTaskEvent>> {
     const events = await this.reader.storedEvents(tenantId, taskId, after, limit + 1);

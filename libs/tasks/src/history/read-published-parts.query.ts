@@ -1,4 +1,4 @@
-import type { Part, Principal } from '@app/domain';
+import { invalidField, type Part, type Principal } from '@app/domain';
 import { DECODED_COLUMNS, type DecodedColumns, type NamedStatement } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { type HistoryPage, HistoryReader, mapPage, type PageRequest } from './history-reader.js';
@@ -20,9 +20,14 @@ const PUBLISHED_CHUNKS: NamedStatement = {
     order by c.version limit $5`,
 };
 
+const ARTIFACT_EXISTS: NamedStatement = {
+  name: 'artifact_exists',
+  text: 'select from artifact_chunk where tenant_id = $1 and task_id = $2 and artifact_id = $3 limit 1',
+};
+
 /**
  * The parts of an artifact as it was published last. The page limit counts chunks, so a page may have more parts. Errors:
- * TaskNotFound.
+ * TaskNotFound; InvalidParameters, if the task has no such artifact.
  */
 export class ReadPublishedParts extends Query<HistoryPage<PublishedPart>> {
   constructor(
@@ -43,6 +48,12 @@ export class ReadPublishedPartsHandler implements IQueryHandler<ReadPublishedPar
     const { key } = await this.history.requireTask(principal, 'ReadPublishedParts', taskId);
     const task = [principal.tenantId, taskId, artifactId];
     const rows = await this.history.rows<DecodedColumns>(PUBLISHED_CHUNKS, task, page);
+    if (rows.items.length === 0 && !(await this.history.exists(ARTIFACT_EXISTS, task))) {
+      throw invalidField(
+        'artifactId',
+        `the task has no artifact "${artifactId}"; /api/tasks/${taskId}/deliveries lists its artifacts`,
+      );
+    }
     return mapPage(rows, (row) =>
       (this.history.contentOf(row, key)?.artifact?.parts ?? []).map((part) => ({ version: row.version, part })),
     );

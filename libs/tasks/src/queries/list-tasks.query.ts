@@ -86,9 +86,9 @@ export class ListTasksHandler implements IQueryHandler<ListTasks> {
 /** Returns what a page token is bound to: the caller and the filters. The page size and the shown details may change. */
 function bindingOf(
   principal: Principal,
-  { contextId, agent, replied, status, statusTimestampAfter }: ListTasksRequest,
+  { contextId, agent, owner, ring, replied, status, statusTimestampAfter, statusTimestampBefore }: ListTasksRequest,
 ): unknown {
   const { tenantId, subject, role, rings } = principal;
-  const filters = [contextId ?? null, agent ?? null, replied ?? false, status ?? null, statusTimestampAfter ?? null];
-  return [tenantId, subject, role, rings, ...filters];
+  const filters = [contextId, agent, owner, ring, replied, status, statusTimestampAfter, statusTimestampBefore];
+  return [tenantId, subject, role, rings, ...filters.map((filter) => filter ?? null)];
 }

@@ -14,6 +14,10 @@ export interface TaskFilter {
   readonly status?: TaskStatus;
   /** Inclusive; RFC 3339. */
   readonly statusTimestampAfter?: string;
+  /** Exclusive; RFC 3339. */
+  readonly statusTimestampBefore?: string;
+  readonly owner?: string;
+  readonly ring?: string;
 }
 
 /** A task of the page. A page without tasks has one row: the total, and nulls. */
@@ -89,8 +93,8 @@ function recorded(
 
 /** Returns the filters that the caller set, for the audit log. */
 const shown = (filter: TaskFilter): JsonObject => {
-  const { contextId, agent, status, statusTimestampAfter } = filter;
-  return { contextId, agent, status, statusTimestampAfter } as JsonObject;
+  const { contextId, agent, owner, ring, status, statusTimestampAfter, statusTimestampBefore } = filter;
+  return { contextId, agent, owner, ring, status, statusTimestampAfter, statusTimestampBefore } as JsonObject;
 };
 
 type Task = ExpressionBuilder<{ t: Schema['task'] }, 't'>;
@@ -101,12 +105,16 @@ function accessible(principal: Principal): RawBuilder<boolean> {
   return sql<boolean>`can_access(${tenant}, ${everyTask}::boolean, ${subject}, ${rings}::text[], t.tenant_id, t.owner, t.ring)`;
 }
 
-function matching(eb: Task, { contextId, agent, replied, status, statusTimestampAfter }: TaskFilter) {
+function matching(eb: Task, filter: TaskFilter) {
+  const { contextId, agent, owner, ring, replied, status, statusTimestampAfter, statusTimestampBefore } = filter;
   return eb.and([
     ...(replied === true ? [] : [eb('t.status', '<>', 'replied')]),
     ...(contextId === undefined ? [] : [eb('t.context_id', '=', contextId)]),
     ...(agent === undefined ? [] : [eb('t.agent', '=', agent)]),
+    ...(owner === undefined ? [] : [eb('t.owner', '=', owner)]),
+    ...(ring === undefined ? [] : [eb('t.ring', '=', ring)]),
     ...(status === undefined ? [] : [eb('t.status', '=', status)]),
     ...(statusTimestampAfter === undefined ? [] : [sql<boolean>`t.status_at >= ${statusTimestampAfter}::timestamptz`]),
+    ...(statusTimestampBefore === undefined ? [] : [sql<boolean>`t.status_at < ${statusTimestampBefore}::timestamptz`]),
   ]);
 }

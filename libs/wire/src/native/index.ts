@@ -1,6 +1,6 @@
 import { httpError } from './errors.js';
 import { encodeEvent, encodeTask } from './history.codec.js';
-import { decodeAuditLog, decodeListTasks, decodePage, encodePage } from './page.js';
+import { decodeAuditLog, decodeListTasks, decodePage, encodePage, requireNoParameters } from './page.js';
 import { decodeClaim, decodeFinish, decodeHeartbeat, decodeObject, decodePublish } from './worker-run.codec.js';
 
 /** The codec of the native REST API. */
@@ -17,4 +17,5 @@ export const native = {
   encodePage,
   encodeTask,
   httpError,
+  requireNoParameters,
 };

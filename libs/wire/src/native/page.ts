@@ -27,8 +27,15 @@ class ListTasksParams {
   @Optional() @IsIntegerBetween(1, BOUNDS.pageSizeMax) pageSize?: number;
   @Optional() @IsPageToken() pageToken?: string;
   @IsHistoryLength() historyLength?: number;
-  @Optional() @IsTimestamp() statusTimestampAfter?: string;
+  @OptionalId() owner?: string;
+  @OptionalId() agent?: string;
+  @OptionalId() ring?: string;
+  @Optional() @IsTimestamp() since?: string;
+  @Optional() @IsTimestamp() until?: string;
 }
+
+/** A path without parameters. */
+class NoParams {}
 
 class AuditLogParams {
   @Optional() @IsTimestamp() since?: string;
@@ -40,9 +47,12 @@ class AuditLogParams {
   @Optional() @IsIntegerBetween(1, MAX_LIMIT) limit?: number;
 }
 
-const pageParams = paramsOf(PageParams, 'camel');
-const auditLogParams = paramsOf(AuditLogParams, 'camel');
-const listParams = paramsOf(ListTasksParams, 'camel');
+/** A parameter that has no effect would return a different result than its client expects. */
+const UNKNOWN = { unknown: 'rejected' } as const;
+const pageParams = paramsOf(PageParams, 'camel', UNKNOWN);
+const auditLogParams = paramsOf(AuditLogParams, 'camel', UNKNOWN);
+const noParams = paramsOf(NoParams, 'camel', UNKNOWN);
+const listParams = paramsOf(ListTasksParams, 'camel', UNKNOWN);
 
 /** Decodes the page of a list below a task; the first 100 items by default. Errors: InvalidParameters. */
 export function decodePage(query: HttpQuery): { after: number; limit: number } {
@@ -50,9 +60,18 @@ export function decodePage(query: HttpQuery): { after: number; limit: number } {
   return { after, limit };
 }
 
-/** Decodes the filters and the page of `GET /api/tasks`. Errors: InvalidParameters. */
-export const decodeListTasks = (query: HttpQuery) =>
-  listParams(paramsOfQuery(query, { integers: ['pageSize', 'historyLength'] }));
+/** Decodes the filters and the page of `GET /api/tasks`. `since` and `until` limit the time of the status. Errors: InvalidParameters. */
+export function decodeListTasks(query: HttpQuery) {
+  const { since, until, ...request } = listParams(paramsOfQuery(query, { integers: ['pageSize', 'historyLength'] }));
+  return {
+    ...request,
+    ...(since === undefined ? {} : { statusTimestampAfter: since }),
+    ...(until === undefined ? {} : { statusTimestampBefore: until }),
+  };
+}
+
+/** Rejects every query parameter, for a path without parameters. Errors: InvalidParameters. */
+export const requireNoParameters = (query: HttpQuery): void => void noParams(paramsOfQuery(query, { integers: [] }));
 
 /** Decodes the filters and the page of `GET /api/audit/log`; the newest 100 entries by default. Errors: InvalidParameters. */
 export function decodeAuditLog(query: HttpQuery): AuditLogParams & { readonly limit: number } {

@@ -61,6 +61,8 @@ export function readParams<T extends object>(
     const value = memberOf(members, name, fieldCase);
     if (value !== undefined && !(isString && value === '')) params[name] = value;
   }
+  // The validator rejects an instance of a class without rules.
+  if (fieldsOf(Params).length === 0) return params as Plain<T>;
   for (const { property, constraints = {} } of validateSync(Object.assign(new Params(), params), {
     stopAtFirstError: true,
   })) {
@@ -71,12 +73,30 @@ export function readParams<T extends object>(
   return params as Plain<T>;
 }
 
-/** Returns a decoder of params that consist of one params class. The decoder throws InvalidParameters. */
-export function paramsOf<T extends object>(Params: ParamsClass<T>, fieldCase: FieldCase) {
+/**
+ * Returns a decoder of params that consist of one params class. The decoder throws InvalidParameters; with `unknown`, also for a
+ * param that the class does not declare.
+ */
+export function paramsOf<T extends object>(
+  Params: ParamsClass<T>,
+  fieldCase: FieldCase,
+  { unknown = 'ignored' }: { readonly unknown?: 'ignored' | 'rejected' } = {},
+) {
   return (params: JsonObject | undefined): Plain<T> => {
     const violations = new Violations();
+    if (unknown === 'rejected') addUnknown(Object.keys(params ?? {}), fieldsOf(Params), violations);
     const read = readParams(Params, params, violations, { fieldCase });
     violations.throwIfAny();
     return read;
   };
 }
+
+function addUnknown(names: readonly string[], fields: readonly Field[], violations: Violations): void {
+  const known = fields.map(({ name }) => name);
+  const remedy = known.length === 0 ? 'omit it' : `the parameters are ${known.join(', ')}`;
+  for (const name of names.filter((each) => !known.includes(each))) {
+    violations.add(name.slice(0, MAX_SHOWN_NAME), `is not a parameter of this path; ${remedy}`);
+  }
+}
+
+const MAX_SHOWN_NAME = 100;
