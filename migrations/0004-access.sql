@@ -5,7 +5,7 @@ create table api_key (
   key_id uuid not null,
   token_hash bytea not null,
   subject text collate "C" not null,
-  role text not null check (role in ('member', 'admin', 'worker')),
+  role text not null check (role in ('member', 'admin', 'worker', 'metrics')),
   rings text[] not null,
   agents text[] not null,
   created_at timestamptz(3) not null,

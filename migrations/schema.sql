@@ -14,7 +14,7 @@ CREATE TABLE api_key (
   expires_at timestamp(3) with time zone,
   revoked_at timestamp(3) with time zone,
   CONSTRAINT api_key_pkey PRIMARY KEY (tenant_id, key_id),
-  CONSTRAINT api_key_role_check CHECK (role = ANY (ARRAY['member'::text, 'admin'::text, 'worker'::text]))
+  CONSTRAINT api_key_role_check CHECK (role = ANY (ARRAY['member'::text, 'admin'::text, 'worker'::text, 'metrics'::text]))
 );
 CREATE UNIQUE INDEX api_key_token ON api_key USING btree (token_hash);
 COMMENT ON TABLE api_key IS 'The API keys of all tenants, including those that were revoked.';

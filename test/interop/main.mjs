@@ -18,7 +18,7 @@ const HELP = `node test/interop/main.mjs [--only ID]...
 Writes docs/interop.md after a run of all SDKs and the inspector.
 Installs the packages into ${CACHE}. Exits with code 1 if a case fails that is not in known-failures.mjs.`;
 const PAGE = fileURLToPath(new URL('../../docs/interop.md', import.meta.url));
-const TOKEN = 'token-of-the-interop-clients';
+const TOKEN = 'token-of-the-interop-clients-of-this-suite';
 
 const { values } = parseArgs({
   options: { only: { type: 'string', multiple: true, default: [] }, help: { type: 'boolean', default: false } },

@@ -8,6 +8,9 @@ import { type RunningServer, startServer } from './server.js';
 // same speed. A limit of 50 % spends a fifth of the CPU time on collection.
 setFlagsFromString('--heap-growing-percent=100');
 
+/** What the printed command sends as bearer token. */
+const TOKENS = { variable: '$ACTA_TOKEN', key: '$ACTA_API_KEY' } as const;
+
 await runProcess(
   'server',
   () => startServer(readConfig()),
@@ -17,19 +20,24 @@ await runProcess(
   },
 );
 
-function startupText({ url, tokenFile, needsToken }: RunningServer): string {
+function startupText({ url, tokenFile, credential }: RunningServer): string {
+  const listens = `Acta listens on ${url}`;
+  if (credential === 'missing-key') {
+    const create = 'acta keys create --subject alice --ring ring:default';
+    return [listens, 'No API key exists yet. Create one, and send it as the bearer token:', `  ${create}`].join('\n');
+  }
   const body = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
     method: 'SendMessage',
     params: { message: { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } },
   });
-  const token = tokenFile === null ? '$ACTA_TOKEN' : `$(cat '${tokenFile}')`;
-  const credential = needsToken ? ` -H "Authorization: Bearer ${token}"` : '';
+  const token = credential === 'file' ? `$(cat '${tokenFile}')` : credential === 'none' ? null : TOKENS[credential];
+  const header = token === null ? '' : ` -H "Authorization: Bearer ${token}"`;
   return [
-    `Acta listens on ${url}`,
+    listens,
     ...(tokenFile === null ? [] : [`The bearer token is in ${tokenFile}`]),
     'Try it:',
-    `  curl -s ${url}/a2a${credential} -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' -d '${body}'`,
+    `  curl -s ${url}/a2a${header} -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' -d '${body}'`,
   ].join('\n');
 }

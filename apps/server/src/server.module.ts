@@ -31,7 +31,8 @@ interface ServerOptions {
   readonly config: Config;
   readonly storage: Storage;
   readonly agents: Agents;
-  readonly token: string;
+  /** The token of the bootstrap admin. Null: there is none. */
+  readonly token: string | null;
   /** With `PORT=0` it is known only when the server listens. */
   readonly publicUrl: () => string;
 }

@@ -1,4 +1,4 @@
-import { Authenticator } from '@app/access';
+import { ApiKeys, Authenticator } from '@app/access';
 import type { Config } from '@app/config';
 import { Agents } from '@app/execution';
 import { JsonLogger } from '@app/logging';
@@ -17,10 +17,13 @@ import { ServerModule } from './server.module.js';
 
 export interface RunningServer {
   readonly url: string;
-  /** The path of the generated bearer token. Null if the token is configured, or if the server needs none. */
+  /** The path of the generated bearer token. Null for every other credential. */
   readonly tokenFile: string | null;
-  /** False if requests need no credential. */
-  readonly needsToken: boolean;
+  /**
+   * The credential of requests: none, the generated token in its file, the token of `ACTA_TOKEN`, an API key or identity token, or an
+   * API key that must be created first.
+   */
+  readonly credential: 'none' | 'file' | 'variable' | 'key' | 'missing-key';
   close(): Promise<void>;
 }
 
@@ -38,7 +41,8 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const storage = await openStorage({ databaseUrl, ownerDatabaseUrl, dataDir, secretKey, onError });
   try {
     const directory = new DataDirectory(dataDir);
-    const token = config.token ?? (await directory.token());
+    // A generated token would be valid on this replica only, so a shared database has API keys instead.
+    const token = config.token ?? (databaseUrl === null ? await directory.token() : null);
     let url = '';
     const app = await NestFactory.create<NestFastifyApplication>(
       ServerModule.with({ config, storage, agents, token, publicUrl: () => config.publicUrl ?? url }),
@@ -52,12 +56,22 @@ export async function startServer(config: Config): Promise<RunningServer> {
       await app.close();
       await storage.close();
     };
-    const needsToken = config.auth === 'required';
-    return { url, tokenFile: needsToken && config.token === null ? directory.tokenFile : null, needsToken, close };
+    const credential = await credentialOf(config, app.get(ApiKeys));
+    return { url, credential, tokenFile: credential === 'file' ? directory.tokenFile : null, close };
   } catch (error) {
     await storage.close();
     throw error;
   }
+}
+
+async function credentialOf(
+  { auth, token, databaseUrl, oidc }: Config,
+  apiKeys: ApiKeys,
+): Promise<RunningServer['credential']> {
+  if (auth === 'none') return 'none';
+  if (token !== null) return 'variable';
+  if (databaseUrl === null) return 'file';
+  return oidc !== null || (await apiKeys.exist()) ? 'key' : 'missing-key';
 }
 
 /** Registers what every request passes, before the routes of the controllers are registered. */

@@ -2,11 +2,8 @@ import { isLoopback } from '@app/network';
 import type { Config } from './config.js';
 import { ConfigError } from './config-error.js';
 
-/** Minimum length of a configured token on a host that a network can reach. */
-const TOKEN_LENGTH = 16;
-
 /** Throws ConfigError for a server that a network can reach without credentials or encryption. */
-export function rejectInsecureServer({ host, auth, demoFaults, tls, trustProxy, token }: Config): void {
+export function rejectInsecureServer({ host, auth, demoFaults, tls, trustProxy }: Config): void {
   if (auth === 'none' && trustProxy !== false) {
     throw new ConfigError(
       'ACTA_AUTH=none is not allowed with ACTA_TRUST_PROXY, because every request from the proxy would be an admin: remove one of the two.',
@@ -27,11 +24,6 @@ export function rejectInsecureServer({ host, auth, demoFaults, tls, trustProxy, 
   if (tls === null && trustProxy === false) {
     throw new ConfigError(
       `HOST is ${JSON.stringify(host)}, which is open to a network without encryption: set ACTA_TLS_CERT and ACTA_TLS_KEY, or ACTA_TRUST_PROXY behind a proxy that terminates TLS.`,
-    );
-  }
-  if (token !== null && token.length < TOKEN_LENGTH) {
-    throw new ConfigError(
-      `ACTA_TOKEN has fewer than ${TOKEN_LENGTH} characters ${condition}: use a longer one, such as the output of \`openssl rand -hex 32\`.`,
     );
   }
 }

@@ -5,6 +5,7 @@ import { ConfigError } from './config-error.js';
 import type { EnvironmentReader } from './environment-reader.js';
 
 const SECRET_LENGTH = 32;
+const TOKEN_LENGTH = 32;
 
 export function readSecretKey(read: EnvironmentReader): string | null {
   const value = read.optional('ACTA_SECRET_KEY');
@@ -27,6 +28,11 @@ export function readToken(read: EnvironmentReader): string | null {
   if (value !== null && !/^[\w.~+/-]+=*$/.test(value)) {
     throw new ConfigError(
       'ACTA_TOKEN is not a valid bearer token: use letters, digits and -._~+/ only, such as the output of `openssl rand -hex 32`.',
+    );
+  }
+  if (value !== null && value.length < TOKEN_LENGTH) {
+    throw new ConfigError(
+      `ACTA_TOKEN has ${value.length} characters, fewer than ${TOKEN_LENGTH}: create a token with \`openssl rand -hex 32\`.`,
     );
   }
   return value;

@@ -1,5 +1,8 @@
-/** `operator` has direct access to the database: the command line and the maintenance tasks of the server. */
-export type PrincipalRole = 'member' | 'admin' | 'worker' | 'operator';
+/**
+ * `metrics` can read the metrics and nothing else. `operator` has direct access to the database: the command line and the
+ * maintenance tasks of the server.
+ */
+export type PrincipalRole = 'member' | 'admin' | 'worker' | 'metrics' | 'operator';
 
 /** The caller. It comes from the credential, never from a request. */
 export interface Principal {

@@ -54,6 +54,28 @@ describe('GET /metrics', () => {
     expect(await read(await database.createKey({ tenant: 'other', subject: 'root', role: 'admin' }))).toBe(403);
     expect(await read(TOKEN)).toBe(200);
   });
+
+  it('can be read with a key for metrics, which can do nothing else', async () => {
+    const key = await database.createKey({ subject: 'prometheus', role: 'metrics', rings: [] });
+    expect((await http('GET', `${proxied.url}/metrics`, key)).status).toBe(200);
+    for (const [method, path] of [
+      ['POST', '/a2a'],
+      ['GET', '/a2a/v1/tasks'],
+      ['GET', '/a2a/agent'],
+      ['POST', '/a2a/tasks'],
+      ['GET', '/api/tasks'],
+      ['GET', '/api/audit/log'],
+      ['POST', '/api/workers/claim'],
+      ['GET', '/api/nope'],
+    ] as const) {
+      const { status } = await http(method, proxied.url + path, key, method === 'POST' ? { body: '{}' } : {});
+      expect([path, status]).toEqual([path, 403]);
+    }
+    await expect(
+      database.createKey({ tenant: 'other', subject: 'prometheus', role: 'metrics', rings: [] }),
+    ).rejects.toThrow('belongs to the tenant "default"');
+    await expect(database.createKey({ subject: 'prometheus', role: 'metrics' })).rejects.toThrow('has no rings');
+  });
 });
 
 describe('The server', () => {

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ActaProcess, createDataDir, type Environment } from '../../support/processes/acta-process.js';
 import { eventually, V1Caller } from '../../support/clients/rpc.js';
-import { environmentFor, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { environmentFor, SECRET, startServer, TOKEN } from '../../support/processes/start-server.js';
+import { runActa } from '../../support/processes/run-acta.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database/test-database.js';
 
 let database: TestDatabase;
@@ -86,6 +87,25 @@ describe('The server', () => {
     expect((await caller.get(running.id)).status.state).toBe('TASK_STATE_WORKING');
     expect(await second.stop()).toEqual({ code: 0, signal: null });
   }, 120_000);
+
+  it('has no token of its own on a shared database, and says how to create the first API key', async () => {
+    const shared = await createTestDatabase();
+    const env = { ACTA_TOKEN: undefined };
+    const folder = await createDataDir();
+    const first = await startServer({ databaseUrl: shared.url, dataDir: folder, env });
+    await first.process.waitForOutput(/^No API key exists yet\. Create one, and send it as the bearer token:$/m);
+    const [, command] = await first.process.waitForOutput(/^ {2}acta (keys create .+)$/m);
+    expect(await readdir(folder)).toEqual([]);
+    const { stdout } = await runActa({ DATABASE_URL: shared.url, ACTA_SECRET_KEY: SECRET }, ...command!.split(' '));
+    const [key] = /acta_\S+/.exec(stdout)!;
+    const second = await startServer({ databaseUrl: shared.url, dataDir: await createDataDir(), env });
+    for (const { url } of [first, second]) {
+      expect((await new V1Caller(url, key).send('hello')).status.state).toBe('TASK_STATE_COMPLETED');
+    }
+    await second.process.waitForOutput(/^ +curl .+Bearer \$ACTA_API_KEY/m);
+    await Promise.all([first.stop(), second.stop()]);
+    await shared.drop();
+  }, 60_000);
 
   it('loads an agent module that imports nothing from Acta', async () => {
     const module = join(await createDataDir(), 'agent.mjs');

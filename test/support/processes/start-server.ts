@@ -4,7 +4,7 @@ import { createTestDatabase } from '../database/test-database.js';
 /** `ACTA_SECRET_KEY` of all processes on a test database. */
 export const SECRET = 'the one secret of the end-to-end tests';
 /** The bearer token of the bootstrap admin. */
-export const TOKEN = 'token-of-the-end-to-end-tests';
+export const TOKEN = 'token-of-the-admin-in-the-end-to-end-tests';
 
 export interface StartOptions {
   readonly env?: Environment;

@@ -11,6 +11,7 @@ interface CreateOptions extends OutputOptions {
   readonly ring?: string[];
   readonly admin?: true;
   readonly worker?: true;
+  readonly metrics?: true;
   readonly agent?: string[];
   readonly expires?: number;
 }
@@ -28,8 +29,11 @@ export function keysCommand(): Command {
       'ring that the key can access; repeatable, the first one is the ring of new tasks',
       collect,
     )
-    .addOption(new Option('--admin', 'create a key for an admin of the tenant').conflicts('worker'))
-    .addOption(new Option('--worker', 'create a key for a remote worker; requires --agent and --ring'))
+    .addOption(new Option('--admin', 'create a key for an admin of the tenant').conflicts(['worker', 'metrics']))
+    .addOption(
+      new Option('--worker', 'create a key for a remote worker; requires --agent and --ring').conflicts('metrics'),
+    )
+    .option('--metrics', 'create a key that can read /metrics and nothing else')
     .option('--agent <agent>', 'agent that the worker can run; repeatable', collect)
     .option('--expires <duration>', 'time until the key expires, such as 90d or 12h (default: never)', parseDuration)
     .option(...JSON_OPTION)
@@ -66,12 +70,18 @@ export function keysCommand(): Command {
 
 async function create(options: CreateOptions): Promise<void> {
   const { tenant: tenantId, subject, ring: rings = [], agent: agents = [], expires } = options;
-  const role = options.admin ? 'admin' : options.worker ? 'worker' : 'member';
+  const role = roleOf(options);
   const expiresAt = expires === undefined ? null : new Date(Date.now() + expires);
-  if (role !== 'admin' && rings.length === 0)
+  if ((role === 'member' || role === 'worker') && rings.length === 0)
     throw invalidField('--ring', `is required for a ${role} key; name at least one ring`);
   const request = { tenantId, subject, role, rings, agents, expiresAt } as const;
   printToken(options, await withKeys((apiKeys) => apiKeys.create(operatorOf(tenantId), request)));
+}
+
+function roleOf({ admin, worker, metrics }: CreateOptions): ApiKey['role'] {
+  if (admin) return 'admin';
+  if (metrics) return 'metrics';
+  return worker ? 'worker' : 'member';
 }
 
 function printToken(options: OutputOptions, issued: IssuedApiKey): void {

@@ -1,3 +1,4 @@
+import { OPERATING_TENANT } from '@app/access';
 import { DomainError } from '@app/domain';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -5,10 +6,7 @@ import type { EdgeRequest } from '../edge/callers/edge-request.js';
 import { Public, Roles, Surface } from '../edge/routes/route-config.js';
 import { Metrics } from './metrics.js';
 
-/** The tenant whose admins may read the metrics. The metrics cover all tenants. */
-const OPERATING_TENANT = 'default';
-
-/** Metrics in the format of Prometheus. They need no credential on a loopback address, else that of an admin. */
+/** Metrics in the format of Prometheus. They need no credential on a loopback address, else a key with the role metrics. */
 @Surface('operations')
 @Controller('metrics')
 export class MetricsController {
@@ -16,13 +14,13 @@ export class MetricsController {
 
   @Get()
   @Public('on-loopback')
-  @Roles('admin')
+  @Roles('admin', 'metrics')
   async read(@Req() request: EdgeRequest, @Res() reply: FastifyReply): Promise<void> {
     const { principal } = request;
     if (principal !== undefined && principal.tenantId !== OPERATING_TENANT) {
       throw new DomainError(
         'Forbidden',
-        `the caller is not an admin of the tenant "${OPERATING_TENANT}"; only they may read metrics`,
+        `the metrics cover all tenants; use a key of \`acta keys create --metrics\`, or an admin of the tenant "${OPERATING_TENANT}"`,
         {},
       );
     }

@@ -28,8 +28,8 @@ export interface AuthenticationRequest {
 /** How requests are authenticated. */
 export abstract class AccessOptions {
   abstract readonly auth: 'required' | 'none';
-  /** The token of the bootstrap admin. */
-  abstract readonly token: string;
+  /** The token of the bootstrap admin. Null: there is none. */
+  abstract readonly token: string | null;
   abstract readonly oidc: OidcConfig | null;
 }
 
@@ -45,16 +45,15 @@ interface CachedCredential extends VerifiedCredential {
 /** How long this process may accept a key that a different process has revoked. */
 const CACHE_MS = 2_000;
 const CACHE_SIZE = 10_000;
-const HEADER_LENGTH = 8_192;
+/** An identity token with 100 rings of the maximum length fits. */
+const HEADER_LENGTH = 49_152;
 /** Failed authentications of one address: a burst, then one per second. */
 const FAILURE_LIMITS = { capacity: 50, refillPerSecond: 1, maxBuckets: 10_000 };
-/** A bootstrap token with at least this many characters cannot be guessed. */
-const UNGUESSABLE_LENGTH = 32;
 
 /** Authenticates requests: returns the principal of a credential. */
 @Injectable()
 export class Authenticator {
-  private readonly bootstrapHash: Buffer;
+  private readonly bootstrapHash: Buffer | null;
   private readonly oidc: OidcVerifier | null;
   private readonly failures: TokenBuckets;
   /** Verified credentials by token hash. An entry is verified again after `CACHE_MS`. */
@@ -67,7 +66,7 @@ export class Authenticator {
     private readonly clock: Clock = new Clock(),
   ) {
     const now = () => this.clock.now().getTime();
-    this.bootstrapHash = hashToken(options.token);
+    this.bootstrapHash = options.token === null ? null : hashToken(options.token);
     this.oidc = options.oidc === null ? null : new OidcVerifier(options.oidc, now);
     this.failures = new TokenBuckets(FAILURE_LIMITS, now);
     this.apiKeys.revokedTokens.subscribe((tokenHash) => this.forget(tokenHash));
@@ -109,7 +108,7 @@ export class Authenticator {
 
   private async principalOf(token: string): Promise<Principal> {
     const tokenHash = hashToken(token);
-    if (timingSafeEqual(tokenHash, this.bootstrapHash)) return BOOTSTRAP_ADMIN;
+    if (this.isBootstrapToken(tokenHash)) return BOOTSTRAP_ADMIN;
     const key = tokenHash.toString('base64');
     const cached = this.cache.get(key);
     const now = this.clock.now().getTime();
@@ -160,8 +159,11 @@ export class Authenticator {
 
   private isKnown(token: string): boolean {
     const tokenHash = hashToken(token);
-    if (this.cache.has(tokenHash.toString('base64'))) return true;
-    return this.options.token.length >= UNGUESSABLE_LENGTH && timingSafeEqual(tokenHash, this.bootstrapHash);
+    return this.cache.has(tokenHash.toString('base64')) || this.isBootstrapToken(tokenHash);
+  }
+
+  private isBootstrapToken(tokenHash: Buffer): boolean {
+    return this.bootstrapHash !== null && timingSafeEqual(tokenHash, this.bootstrapHash);
   }
 
   private checkFailureLimit(address: string): void {

@@ -35,3 +35,8 @@ export const FIND_KEY: NamedStatement = {
   name: 'find_api_key',
   text: 'select * from api_key where token_hash = $1',
 };
+
+export const ANY_KEY: NamedStatement = {
+  name: 'any_api_key',
+  text: 'select from api_key where revoked_at is null limit 1',
+};

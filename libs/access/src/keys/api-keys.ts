@@ -15,6 +15,7 @@ import { Injectable } from '@nestjs/common';
 import { type Observable, Subject } from 'rxjs';
 import {
   type ApiKeyRow,
+  ANY_KEY,
   FIND_KEY,
   INSERT_KEY,
   LIST_KEYS,
@@ -25,7 +26,10 @@ import {
 import { AuditLog } from '../audit/audit-log.js';
 import { isName, isNameList, isSubject, NAME_LIST_RULE, NAME_RULE, SUBJECT_RULE } from './names.js';
 
-export type ApiKeyRole = 'member' | 'admin' | 'worker';
+export type ApiKeyRole = 'member' | 'admin' | 'worker' | 'metrics';
+
+/** The tenant of the people who run the server. The metrics, which cover all tenants, belong to it. */
+export const OPERATING_TENANT = 'default';
 
 /** An API key. Its token is not stored, only a hash of it. */
 export interface ApiKey {
@@ -158,6 +162,11 @@ export class ApiKeys {
     return changed.result;
   }
 
+  /** Returns whether there is a key that was not revoked. */
+  async exist(): Promise<boolean> {
+    return (await this.database.run(ANY_KEY, [])).length > 0;
+  }
+
   private record(principal: Principal, key: ApiKey, type: string, executor: Executor, granted: JsonObject = {}) {
     const { subject, role } = principal;
     return this.audit.record(
@@ -191,14 +200,22 @@ function violationsOf(request: ApiKeyRequest, now: Date): FieldViolation[] {
     [!isName(tenantId), 'tenant', `must be ${NAME_RULE}`],
     [!isSubject(subject), 'subject', `must be ${SUBJECT_RULE}`],
     [!isNameList(rings), 'rings', `must be ${NAME_LIST_RULE}`],
-    [role !== 'admin' && rings.length === 0, 'rings', `a key with the role ${role} requires at least one ring`],
+    [needsRing(role) && rings.length === 0, 'rings', `a key with the role ${role} requires at least one ring`],
     [!isNameList(agents), 'agents', `must be ${NAME_LIST_RULE}`],
     [role === 'worker' && agents.length === 0, 'agents', 'a key with the role worker requires at least one agent'],
     [role !== 'worker' && agents.length > 0, 'agents', 'only a key with the role worker can have agents'],
+    [role === 'metrics' && rings.length > 0, 'rings', 'a key with the role metrics has no rings'],
+    [
+      role === 'metrics' && tenantId !== OPERATING_TENANT,
+      'tenant',
+      `a key with the role metrics belongs to the tenant "${OPERATING_TENANT}", because the metrics cover all tenants`,
+    ],
     [expiresAt !== null && !(expiresAt > now), 'expiresAt', 'must be in the future'],
   ];
   return checks.flatMap(([violated, field, description]) => (violated ? [{ field, description }] : []));
 }
+
+const needsRing = (role: ApiKeyRole) => role === 'member' || role === 'worker';
 
 function keyOf(row: ApiKeyRow): ApiKey {
   return {

@@ -88,7 +88,7 @@ export interface Schema {
     key_id: string;
     token_hash: Buffer;
     subject: string;
-    role: 'member' | 'admin' | 'worker';
+    role: 'member' | 'admin' | 'worker' | 'metrics';
     rings: string[];
     agents: string[];
     created_at: Date;

@@ -57,8 +57,10 @@ export function authenticateRequests(
 }
 
 function requireRole({ role }: Principal, { roles }: FastifyContextConfig): void {
-  if (roles === undefined || roles.includes(role)) return;
-  const required = roles.join(' or ');
+  // A key for the metrics is stored where they are collected, so it can do nothing else.
+  const isAllowed = roles === undefined ? role !== 'metrics' : roles.includes(role);
+  if (isAllowed) return;
+  const required = (roles ?? ['member', 'admin']).join(' or ');
   throw new DomainError(
     'Forbidden',
     `the role ${role} cannot use this path; use a credential with the role ${required}`,
