@@ -28,8 +28,8 @@ comment on column task.status_at is 'When the status was set, in server time.';
 comment on column task.state is 'The fold of the facts of the stream, which is the input of the next decision.';
 
 -- Each index includes the filter columns of the list, so that pages and exact counts are index-only.
-create index task_of_owner on task (tenant_id, owner, status_at desc, task_id desc) include (ring, status, context_id);
-create index task_of_tenant on task (tenant_id, status_at desc, task_id desc) include (status, context_id, ring);
+create index task_of_owner on task (tenant_id, owner, status_at desc, task_id desc) include (ring, status, context_id, agent);
+create index task_of_tenant on task (tenant_id, status_at desc, task_id desc) include (status, context_id, ring, agent);
 
 -- The primary key is the newest index on purpose. On a table without statistics all indexes have the same cost, and the
 -- planner chooses the newest. With one of the others, a read of one task would read all tasks of its tenant.

@@ -349,8 +349,8 @@ CREATE TABLE task (
   state json NOT NULL,
   CONSTRAINT task_pkey PRIMARY KEY (tenant_id, task_id)
 );
-CREATE INDEX task_of_owner ON task USING btree (tenant_id, owner, status_at DESC, task_id DESC) INCLUDE (ring, status, context_id);
-CREATE INDEX task_of_tenant ON task USING btree (tenant_id, status_at DESC, task_id DESC) INCLUDE (status, context_id, ring);
+CREATE INDEX task_of_owner ON task USING btree (tenant_id, owner, status_at DESC, task_id DESC) INCLUDE (ring, status, context_id, agent);
+CREATE INDEX task_of_tenant ON task USING btree (tenant_id, status_at DESC, task_id DESC) INCLUDE (status, context_id, ring, agent);
 COMMENT ON TABLE task IS 'The current state of each task.';
 COMMENT ON COLUMN task.tenant_id IS 'The tenant that owns the task.';
 COMMENT ON COLUMN task.task_id IS 'The task.';

@@ -1,3 +1,4 @@
+import { parseTimestamp } from '@app/wire';
 import { InvalidArgumentError } from 'commander';
 
 /** The options of every command. */
@@ -34,11 +35,11 @@ export function integerBetween(min: number, max: number): (text: string) => numb
   };
 }
 
-/** Parses an instant, and returns it in UTC. */
+/** Parses an RFC 3339 timestamp or a date, which starts in UTC. Returns it in UTC. */
 export function instant(text: string): string {
-  const time = /^\d{4}-\d\d-\d\d(?:T.+)?$/.test(text) ? new Date(text) : new Date(NaN);
-  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('Use a time such as 2026-01-31T00:00:00Z.');
-  return time.toISOString();
+  const time = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (time === undefined) throw new InvalidArgumentError('Use a time such as 2026-01-31T00:00:00Z, or a date.');
+  return time;
 }
 
 /** Collects the values of a repeatable option. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { collect, integerBetween, parseDuration } from './options.js';
+import { collect, instant, integerBetween, parseDuration } from './options.js';
 
 describe('parseDuration', () => {
   it.each([
@@ -24,6 +24,20 @@ describe('integerBetween', () => {
     for (const text of ['0', '101', '1.5', '-1', '', '1e2', '0x1', ' 1']) {
       expect(() => parse(text)).toThrow('Use an integer from 1 to 100.');
     }
+  });
+});
+
+describe('instant', () => {
+  it.each([
+    ['2026-01-31', '2026-01-31T00:00:00.000Z'],
+    ['2026-01-31T10:00:00+02:00', '2026-01-31T08:00:00.000Z'],
+    ['2026-01-31t10:00:00.5z', '2026-01-31T10:00:00.500Z'],
+  ])('parses %s as %s', (text, time) => {
+    expect(instant(text)).toBe(time);
+  });
+
+  it.each(['yesterday', '', '2026-02-30', '2026-01-31T10:00', '2026-13-01', '1769817600'])('rejects %j', (text) => {
+    expect(() => instant(text)).toThrow('Use a time such as 2026-01-31T00:00:00Z, or a date.');
   });
 });
 

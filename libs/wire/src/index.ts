@@ -33,5 +33,6 @@ export {
   responseMediaType,
 } from './transport/media-type.js';
 export { encodeSseComment, encodeSseFrame, encodeSseRetry, type SseFrame } from './transport/sse.js';
+export { parseTimestamp } from './validation/timestamp.js';
 export { methodNotAllowed, type RequestError, TransportError } from './transport/transport-error.js';
 export { PROTOCOL_VERSIONS, type ProtocolVersion, protocolVersionOf, VERSION_HEADER } from './transport/version.js';

@@ -122,7 +122,10 @@ describe('The command line on the embedded database of a running server', () => 
       const watched = (await acta('tasks', 'watch', id, '--json')).stdout.trimEnd().split('\n');
       expect(watched.map((line) => JSON.parse(line).type)).toEqual(types);
       expect(await actaJson('tasks', 'show', id)).toMatchObject({ taskId: id, status: 'completed', version: 8 });
-      expect(await actaJson('tasks', 'list', '--limit', '1')).toMatchObject({ tasks: [{ taskId: id }] });
+      const { agent, owner, ring } = await actaJson('tasks', 'show', id);
+      const filters = ['--agent', agent, '--owner', owner, '--ring', ring, '--since', '2026-01-01'];
+      expect(await actaJson('tasks', 'list', '--limit', '1', ...filters)).toMatchObject({ tasks: [{ taskId: id }] });
+      expect(await actaJson('tasks', 'list', '--until', '2026-01-01')).toMatchObject({ totalSize: 0 });
     },
     TIMEOUT_MS,
   );

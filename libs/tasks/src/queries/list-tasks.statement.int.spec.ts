@@ -130,7 +130,16 @@ describe('The query plan of ListTasks with 100,000 tasks', () => {
     ['of one caller and status', alice, { status }],
     ['of one caller and context', alice, { contextId: 'context-7' }],
     ['of one caller since a time', alice, { statusTimestampAfter: '2026-01-02T00:00:00.000Z' }],
+    ['of one caller and agent', alice, { agent: 'demo' }],
+    [
+      'of one caller and ring until a time',
+      alice,
+      { ring: 'ring:dev', statusTimestampBefore: '2026-01-02T00:00:00.000Z' },
+    ],
     ['of an admin', admin, {}],
+    ['of an admin and an agent', admin, { agent: 'demo' }],
+    ['of an admin and a ring', admin, { ring: 'ring:dev' }],
+    ['of an admin and an owner', admin, { owner: 'alice' }],
     ['of an admin and a status', admin, { status }],
     ['of an admin and a context', admin, { contextId: 'context-7' }],
   ])(
@@ -147,7 +156,7 @@ describe('The query plan of ListTasks with 100,000 tasks', () => {
         const nodes = nodesOf(rows[0]!['QUERY PLAN'][0].Plan);
         const types = nodes.map((node) => node['Node Type']);
         expect(types.filter((type) => /Sort|Seq Scan|Bitmap|Hash/.test(type))).toEqual([]);
-        const index = principal === admin ? 'task_of_tenant' : 'task_of_owner';
+        const index = principal === admin && !('owner' in filter) ? 'task_of_tenant' : 'task_of_owner';
         const scans = nodes.filter((node) => node['Index Name'] === index);
         expect(scans.map((node) => node['Node Type'])).toEqual(['Index Only Scan', 'Index Only Scan']);
       }

@@ -11,6 +11,7 @@ import {
   OptionalId,
 } from '../validation/param-rules.js';
 import { paramsOf } from '../validation/params.js';
+import { parseTimestamp } from '../validation/timestamp.js';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
@@ -60,14 +61,13 @@ export function decodePage(query: HttpQuery): { after: number; limit: number } {
   return { after, limit };
 }
 
-/** Decodes the filters and the page of `GET /api/tasks`. `since` and `until` limit the time of the status. Errors: InvalidParameters. */
+/**
+ * Decodes the filters and the page of `GET /api/tasks`. `since` (included) and `until` (excluded) limit the time of the status.
+ * Errors: InvalidParameters.
+ */
 export function decodeListTasks(query: HttpQuery) {
   const { since, until, ...request } = listParams(paramsOfQuery(query, { integers: ['pageSize', 'historyLength'] }));
-  return {
-    ...request,
-    ...(since === undefined ? {} : { statusTimestampAfter: since }),
-    ...(until === undefined ? {} : { statusTimestampBefore: until }),
-  };
+  return { ...request, statusTimestampAfter: utcOf(since), statusTimestampBefore: utcOf(until) };
 }
 
 /** Rejects every query parameter, for a path without parameters. Errors: InvalidParameters. */
@@ -76,8 +76,10 @@ export const requireNoParameters = (query: HttpQuery): void => void noParams(par
 /** Decodes the filters and the page of `GET /api/audit/log`; the newest 100 entries by default. Errors: InvalidParameters. */
 export function decodeAuditLog(query: HttpQuery): AuditLogParams & { readonly limit: number } {
   const { limit = DEFAULT_LIMIT, ...filter } = auditLogParams(paramsOfQuery(query, { integers: ['limit'] }));
-  return { ...filter, limit };
+  return { ...filter, since: utcOf(filter.since), until: utcOf(filter.until), limit };
 }
+
+const utcOf = (timestamp: string | undefined) => (timestamp === undefined ? undefined : parseTimestamp(timestamp));
 
 /** Encodes a page as `{<name>: items, nextAfter}`. `nextAfter` is null on the last page. */
 export const encodePage = (

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import type { Json, JsonObject } from '@app/domain';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import { ENUM_RULE } from './param-rules.js';
+import { fieldPath } from '../json/json-violation.js';
 import { type FieldCase, isObject, memberOf, spellingProblem, Violations, withValue } from './object-reader.js';
 
 /*
@@ -75,7 +76,7 @@ export function readParams<T extends object>(
 
 /**
  * Returns a decoder of params that consist of one params class. The decoder throws InvalidParameters; with `unknown`, also for a
- * param that the class does not declare.
+ * param that the class does not declare or that is empty.
  */
 export function paramsOf<T extends object>(
   Params: ParamsClass<T>,
@@ -84,19 +85,18 @@ export function paramsOf<T extends object>(
 ) {
   return (params: JsonObject | undefined): Plain<T> => {
     const violations = new Violations();
-    if (unknown === 'rejected') addUnknown(Object.keys(params ?? {}), fieldsOf(Params), violations);
+    if (unknown === 'rejected') addUnknown(params ?? {}, fieldsOf(Params), violations);
     const read = readParams(Params, params, violations, { fieldCase });
     violations.throwIfAny();
     return read;
   };
 }
 
-function addUnknown(names: readonly string[], fields: readonly Field[], violations: Violations): void {
+function addUnknown(params: JsonObject, fields: readonly Field[], violations: Violations): void {
   const known = fields.map(({ name }) => name);
   const remedy = known.length === 0 ? 'omit it' : `the parameters are ${known.join(', ')}`;
-  for (const name of names.filter((each) => !known.includes(each))) {
-    violations.add(name.slice(0, MAX_SHOWN_NAME), `is not a parameter of this path; ${remedy}`);
+  for (const [name, value] of Object.entries(params)) {
+    if (!known.includes(name)) violations.add(fieldPath([name]), `is not a parameter of this path; ${remedy}`);
+    else if (value === '') violations.add(name, 'must not be empty; omit it to set no filter');
   }
 }
-
-const MAX_SHOWN_NAME = 100;
