@@ -24,7 +24,7 @@ export default {
       },
     ],
   },
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.dist/'],
   testTimeout: 30000,
   // Jest leaves one core free by default. The tests mostly wait for processes and timers, so they can use all cores.
   maxWorkers: '100%',

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Folders whose content is installed, built, or written by a run. */
-const NOT_OURS = ['node_modules', 'dist', '.acta', '.git'];
+const NOT_OURS = ['node_modules', 'dist', '.dist', '.acta', '.git'];
 
 /** Every file below some top-level folders, as paths relative to the repository, sorted. */
 export function projectFiles(...folders: readonly string[]): string[] {

@@ -88,7 +88,7 @@ describe('The server', () => {
     expect(await second.stop()).toEqual({ code: 0, signal: null });
   }, 120_000);
 
-  it('has no token of its own on a shared database, and says how to create the first API key', async () => {
+  it('has no token of its own on a shared database, and prints how to create the first API key', async () => {
     const shared = await createTestDatabase();
     const env = { ACTA_TOKEN: undefined };
     const folder = await createDataDir();
