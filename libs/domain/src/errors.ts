@@ -1,3 +1,5 @@
+import { BOUNDS } from './bounds.js';
+
 /** One violation in a request: the path of the field (`message.parts[0]`), and what is wrong with it. */
 export interface FieldViolation {
   field: string;
@@ -52,7 +54,15 @@ export class DomainError<K extends DomainErrorKind = DomainErrorKind> extends Er
   }
 }
 
-export const taskNotFound = (taskId: string) => new DomainError('TaskNotFound', 'task not found', { taskId });
+const SHOWN_CHARACTERS = 40;
+
+/** Quotes a text of a request for an error. A long text is cut, because the size of a response must not grow with the request. */
+export const quoted = (text: string): string =>
+  JSON.stringify(text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`);
+
+/** No task has an id of more than `BOUNDS.idLength` characters. Of a longer one, the details have the beginning. */
+export const taskNotFound = (taskId: string) =>
+  new DomainError('TaskNotFound', 'task not found', { taskId: taskId.slice(0, BOUNDS.idLength) });
 
 export const invalidParameters = (...violations: FieldViolation[]) =>
   new DomainError(

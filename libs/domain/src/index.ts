@@ -20,6 +20,7 @@ export {
   type FieldViolation,
   invalidField,
   invalidParameters,
+  quoted,
   taskNotFound,
 } from './errors.js';
 export { derivedId, eventIdOf, isUuid, newId, NIL_UUID, taskIdsOf } from './ids.js';

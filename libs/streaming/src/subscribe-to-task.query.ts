@@ -4,6 +4,7 @@ import {
   evolve,
   hasOutcome,
   invalidField,
+  quoted,
   isTerminal,
   type Principal,
   type TaskState,
@@ -157,7 +158,7 @@ export class SubscribeToTaskHandler implements IQueryHandler<SubscribeToTask> {
 function versionOf(lastEventId: string, state: TaskState): number {
   const version = /^[1-9]\d{0,9}$/.test(lastEventId) ? Number(lastEventId) : NaN;
   if (!(version <= state.version)) {
-    throw invalidField('Last-Event-ID', `"${lastEventId}" is not the id of an event of this task`);
+    throw invalidField('Last-Event-ID', `${quoted(lastEventId)} is not the id of an event of this task`);
   }
   return version;
 }

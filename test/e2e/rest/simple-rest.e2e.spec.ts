@@ -76,7 +76,8 @@ describe('A task of the simple REST API', () => {
     const repeated = await rest('POST', 'tasks', { input: 'once' }, key);
     expect([first.status, repeated.status]).toEqual([201, 201]);
     expect(repeated.task.id).toBe(first.task.id);
-    expect((await rest('POST', 'tasks', { input: 'twice' }, key)).status).toBe(400);
+    const reused = await rest('POST', 'tasks', { input: 'twice' }, key);
+    expect([reused.status, reused.text]).toEqual([400, expect.stringContaining('Idempotency-Key: was used before')]);
     expect((await create('once')).id).not.toBe((await create('once')).id);
     for (const wrong of ['x'.repeat(257), 'a b']) {
       expect((await rest('POST', 'tasks', { input: 'x' }, { 'Idempotency-Key': wrong })).status).toBe(400);
@@ -168,10 +169,27 @@ describe('The simple REST API', () => {
     ['a body without input', {}],
     ['a body that is a list', ['input']],
     ['metadata that is not an object', { input: 'x', metadata: 'y' }],
-    ['a ring that the caller is not in', { input: 'x', metadata: { ring: 'ring:none' } }],
-  ])('rejects %s with 400', async (_name, body) => {
+    [
+      'a ring that the caller is not in',
+      { input: 'x', metadata: { ring: 'ring:none' } },
+      ' metadata.ring: "ring:none" is not',
+    ],
+    ['a ring that is no text', { input: 'x', metadata: { ring: 7 } }, ' metadata.ring: must be a string'],
+    [
+      'a ring in the input that the caller is not in',
+      { input: { ring: 'ring:none' } },
+      ' input.ring: "ring:none" is not',
+    ],
+    [
+      'two rings',
+      { input: { ring: 'ring:none' }, metadata: { ring: 'ring:default' } },
+      ' input.ring: "ring:none" differs from "ring:default"',
+    ],
+    ['NUL in the input', { input: { a: ['\0'] } }, ' input.a[0]: must not contain NUL'],
+  ])('rejects %s with 400 and the names that the client sent', async (_name, body, message = ': ') => {
     const { status, text } = await rest('POST', 'tasks', body as Json);
     expect(status).toBe(400);
-    expect(JSON.parse(text)).toEqual({ error: expect.any(String) });
+    expect(JSON.parse(text)).toEqual({ error: expect.stringContaining(message) });
+    expect(text).not.toContain('message.');
   });
 });

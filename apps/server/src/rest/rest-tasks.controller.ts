@@ -47,7 +47,8 @@ export class RestTasksController {
   ) {
     const body = parseAndCheckJson(bodyOf(request));
     const send = rest.decodeCreateTask(body, idempotencyKeyOf(request) ?? newId());
-    return rest.encodeTask(await this.tasks.create(principal, send, { ...scope, client, trace }));
+    const created = this.tasks.create(principal, send, { ...scope, client, trace });
+    return rest.encodeTask(await created.catch((error: unknown) => Promise.reject(rest.withOwnNames(error))));
   }
 
   @Get('tasks/:id')

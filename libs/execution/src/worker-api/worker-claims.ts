@@ -1,4 +1,4 @@
-import { activeRun, DomainError, newId, type Principal } from '@app/domain';
+import { activeRun, DomainError, newId, type Principal, quoted } from '@app/domain';
 import { Database, isUnavailable, type TaskHead } from '@app/storage';
 import { callerCommand, TaskReader, TaskWriter } from '@app/tasks';
 import { Injectable } from '@nestjs/common';
@@ -55,8 +55,12 @@ export class WorkerClaims {
     const wanted = agents.length === 0 ? principal.agents : agents;
     const foreign = wanted.find((agent) => !principal.agents.includes(agent));
     if (foreign !== undefined) {
-      const own = principal.agents.map((agent) => `"${agent}"`).join(', ');
-      throw new DomainError('Forbidden', `agents: "${foreign}" is not one of the worker key's agents (${own})`, {});
+      const own = principal.agents.map(quoted).join(', ');
+      throw new DomainError(
+        'Forbidden',
+        `agents: ${quoted(foreign)} is not one of the worker key's agents (${own})`,
+        {},
+      );
     }
     if (this.draining.value) {
       throw new DomainError('Overloaded', 'the server is shutting down; claim again later', { retryAfterSeconds: 1 });

@@ -1,4 +1,4 @@
-import { invalidField, type Message, type Principal } from '@app/domain';
+import { invalidField, type Message, type Principal, quoted } from '@app/domain';
 
 /**
  * Returns the ring that a message requests in `metadata.ring` or in the `ring` of a data part. Without either, it is
@@ -10,11 +10,14 @@ export function ringOf(principal: Principal, message: Message, fallback?: string
   for (const { field, ring } of requested) {
     if (typeof ring !== 'string') throw invalidField(field, 'must be a string');
     if (ring !== requested[0]!.ring) {
-      throw invalidField(field, `"${ring}" differs from ${requested[0]!.field}; request one ring`);
+      throw invalidField(
+        field,
+        `${quoted(ring)} differs from ${quoted(requested[0]!.ring as string)}; request one ring`,
+      );
     }
     if (!principal.rings.includes(ring)) {
-      const rings = principal.rings.map((own) => `"${own}"`).join(', ') || 'none';
-      throw invalidField(field, `"${ring}" is not one of the caller's rings (${rings})`);
+      const rings = principal.rings.map(quoted).join(', ') || 'none';
+      throw invalidField(field, `${quoted(ring)} is not one of the caller's rings (${rings})`);
     }
   }
   const ring = (requested[0]?.ring as string | undefined) ?? fallback ?? principal.rings[0];

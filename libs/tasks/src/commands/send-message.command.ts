@@ -6,6 +6,7 @@ import {
   newId,
   type Principal,
   type PushTarget,
+  quoted,
   type SendRecord,
   taskIdsOf,
   taskNotFound,
@@ -146,7 +147,7 @@ export class SendMessageHandler implements ICommandHandler<SendMessage> {
     if (ring !== state.ring) {
       throw invalidField(
         'message.metadata.ring',
-        `"${ring}" is not the ring of the task ("${state.ring}"); omit the ring`,
+        `${quoted(ring)} is not the ring of the task ("${state.ring}"); omit the ring`,
       );
     }
     requireAcceptedModes(agent, message, request.request.configuration);
@@ -292,4 +293,4 @@ function pushOf(
 }
 
 const reusedMessageId = (difference: string) =>
-  invalidField('message.messageId', `was used before with ${difference}; use a new id for a new message`);
+  invalidField('message.messageId', `was used before with ${difference}; use a new one for a new message`);

@@ -1,4 +1,4 @@
-import { BOUNDS, invalidField, type Part, type Principal } from '@app/domain';
+import { invalidField, type Part, type Principal, quoted } from '@app/domain';
 import { DECODED_COLUMNS, type DecodedColumns, type NamedStatement } from '@app/storage';
 import { type IQueryHandler, Query, QueryHandler } from '@nestjs/cqrs';
 import { type HistoryPage, HistoryReader, mapPage, type PageRequest } from './history-reader.js';
@@ -51,7 +51,7 @@ export class ReadPublishedPartsHandler implements IQueryHandler<ReadPublishedPar
     if (rows.items.length === 0 && !(await this.history.exists(ARTIFACT_EXISTS, task))) {
       throw invalidField(
         'artifactId',
-        `the task has no artifact "${artifactId.slice(0, BOUNDS.idLength)}"; /api/tasks/${taskId}/deliveries lists its artifacts`,
+        `the task has no artifact ${quoted(artifactId)}; /api/tasks/${taskId}/deliveries lists its artifacts`,
       );
     }
     return mapPage(rows, (row) =>

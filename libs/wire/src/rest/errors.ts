@@ -1,4 +1,4 @@
-import type { JsonObject } from '@app/domain';
+import { DomainError, invalidParameters, type JsonObject } from '@app/domain';
 import type { RequestError, RequestErrorKind } from '../transport/transport-error.js';
 
 /** HTTP statuses of the simple REST API. */
@@ -31,6 +31,28 @@ const STATUS: Record<RequestErrorKind, number> = {
   Overloaded: 503,
   Internal: 500,
 };
+
+/** The fields of a message and what a client of the simple REST sends for them. The first prefix that matches counts. */
+const OWN_NAMES: readonly (readonly [RegExp, string])[] = [
+  [/^message\.messageId$/, 'Idempotency-Key'],
+  [/^message\.metadata(?=$|[.[])/, 'metadata'],
+  [/^message\.parts\[0\](?:\.(?:data|text))?(?=$|[.[])/, 'input'],
+];
+
+/** Returns an error of a send with the names that the client of the simple REST sent. Other errors stay unchanged. */
+export function withOwnNames(error: unknown): unknown {
+  if (!DomainError.is(error, 'InvalidParameters')) return error;
+  const violations = error.details.violations.map(({ field, description }) => ({
+    field: ownNameOf(field),
+    description,
+  }));
+  return invalidParameters(...violations);
+}
+
+function ownNameOf(field: string): string {
+  const [pattern, name] = OWN_NAMES.find(([prefix]) => prefix.test(field)) ?? [];
+  return pattern === undefined || name === undefined ? field : field.replace(pattern, name);
+}
 
 /** Encodes an error as `{"error": message}`. A missing task always has the same body, so that the body reveals no reason. */
 export function httpError(error: RequestError): { status: number; body: JsonObject } {

@@ -1,4 +1,4 @@
-import { BOUNDS, type FieldViolation, invalidParameters, type Json, type JsonObject } from '@app/domain';
+import { BOUNDS, type FieldViolation, invalidParameters, type Json, type JsonObject, quoted } from '@app/domain';
 
 /** Bounds the size of the response, which must not grow with the request. */
 const MAX_VIOLATIONS = 20;
@@ -25,8 +25,6 @@ export type FieldCase = 'camel' | 'camel-or-snake';
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-const SHOWN_CHARACTERS = 40;
-
 /** Appends the received value to the description of a violation: `must be a string, not 7`. */
 export const withValue = (description: string, value: unknown): string => `${description}, not ${shownValue(value)}`;
 
@@ -35,7 +33,7 @@ export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
   if (typeof value !== 'string') return String(value);
-  return JSON.stringify(value.length <= SHOWN_CHARACTERS ? value : `${value.slice(0, SHOWN_CHARACTERS)}…`);
+  return quoted(value);
 }
 
 /** Returns why a string is not an id, or undefined if it is one. An id is printable and bounded. */

@@ -1,6 +1,6 @@
 import type { Authenticator } from '@app/access';
 import type { Config } from '@app/config';
-import { DomainError, type Principal } from '@app/domain';
+import { DomainError, type Principal, quoted } from '@app/domain';
 import { isLoopback } from '@app/network';
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { toRequestError } from '../http/error.filter.js';
@@ -81,6 +81,6 @@ function isLoopbackRequest({ headers: { host = '', origin } }: EdgeRequest): boo
 const notLoopback = ({ headers: { host = '', origin } }: EdgeRequest) =>
   new DomainError(
     'Forbidden',
-    `Host ${JSON.stringify(host)}${origin === undefined ? '' : ` or Origin ${JSON.stringify(origin)}`} is not a loopback address, which ACTA_AUTH=none requires; use http://127.0.0.1`,
+    `Host ${quoted(host)}${origin === undefined ? '' : ` or Origin ${quoted(origin)}`} is not a loopback address, which ACTA_AUTH=none requires; use http://127.0.0.1`,
     {},
   );

@@ -1,3 +1,4 @@
+import { BOUNDS, quoted } from '@app/domain';
 import {
   type A2aCodec,
   type AnyMethod,
@@ -33,8 +34,8 @@ export function errorCodecOf(version: VersionHeader): A2aCodec {
 export function rpcMethodOf(codec: A2aCodec, name: string): AnyMethod {
   const method = codec.methods.get(name);
   if (method !== undefined) return method;
-  const message = `A2A ${codec.version} has no method "${name}"; ${suggestVersionForMethod(codec, name)}`;
-  throw new TransportError('MethodNotFound', message, { method: name });
+  const message = `A2A ${codec.version} has no method ${quoted(name)}; ${suggestVersionForMethod(codec, name)}`;
+  throw new TransportError('MethodNotFound', message, { method: name.slice(0, BOUNDS.idLength) });
 }
 
 /** Whether a version has a JSON-RPC method of this name whose response is a stream. */

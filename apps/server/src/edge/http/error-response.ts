@@ -1,4 +1,4 @@
-import { DomainError, type JsonObject } from '@app/domain';
+import { BOUNDS, DomainError, type JsonObject } from '@app/domain';
 import { encodeError, jsonRpcHttpStatus, native, type RequestError, rest, type RpcId } from '@app/wire';
 import { type EdgeRequest, pathOf } from '../callers/edge-request.js';
 import type { SurfaceName } from '../routes/route-config.js';
@@ -65,5 +65,8 @@ function apiNotFound({ url }: ErrorContext, error: RequestError): ErrorResponse 
   const [, id] = RUN_PATH.exec(pathOf(url)) ?? [];
   if (id === undefined) return native.httpError(error);
   const message = 'run not found: this key has claimed no such run; use the runId of a claim with the same key';
-  return { status: 404, body: { error: message, kind: 'RunNotFound', details: { runId: decodeURIComponent(id) } } };
+  return {
+    status: 404,
+    body: { error: message, kind: 'RunNotFound', details: { runId: decodeURIComponent(id).slice(0, BOUNDS.idLength) } },
+  };
 }
