@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Clock, type Message, type Principal, type RecordedEvent, type RetryPolicy } from '@app/domain';
+import { Clock, type Message, type Principal, type RecordedEvent } from '@app/domain';
 import type { TaskState, TaskView } from '@app/domain';
 import { EventLog } from '@app/event-log';
 import { Agents, ExecutionModule, Worker, WorkerClaims, WorkerRuns } from '@app/execution';
@@ -20,7 +20,6 @@ import {
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { Test, type TestingModule } from '@nestjs/testing';
 import type pg from 'pg';
-import type { Agent } from '../../libs/execution/src/agents/agent.contract.js';
 import { type ExecutionFailure, FailureLog } from '../../libs/execution/src/execution-failure.js';
 import { EXECUTION_DEFAULTS, ExecutionOptions } from '../../libs/execution/src/execution-options.js';
 import { LeaseReaper } from '../../libs/execution/src/queue/lease-reaper.js';
@@ -28,17 +27,16 @@ import { RunQueue } from '../../libs/execution/src/queue/run-queue.js';
 import type { SendMessageRequest } from '../../libs/tasks/src/commands/send-message.command.js';
 import type { ListTasksRequest } from '../../libs/tasks/src/queries/list-tasks.query.js';
 import { createTestDatabase, type TestDatabase } from './database/test-database.js';
+import { loadReplicaAgents, type ReplicaAgents } from './replica-agents.js';
 import { aMessage, REQUEST } from './tasks.js';
 
 const HOUR_MS = 3_600_000;
 const SECRET = 'the secret of the integration tests';
 
-export interface ReplicaOptions {
-  readonly agents?: readonly Agent[];
+export interface ReplicaOptions extends ReplicaAgents {
   /** Maximum number of concurrent runs; 0: the replica only accepts work. */
   readonly concurrency?: number;
   readonly leaseMs?: number;
-  readonly retry?: RetryPolicy;
   readonly cancel?: CancelPolicy;
   readonly queuedPerTenant?: number;
   readonly runningPerTenant?: number;
@@ -49,16 +47,6 @@ export interface ReplicaOptions {
   /** Period of the reaper; absent: it runs only when `reaper.sweep()` is called. */
   readonly reapMs?: number;
 }
-
-/** Returns an agent with the `run` of a test. */
-export const anAgent = (run: Agent['run'], changes: Partial<Agent> = {}): Agent => ({
-  name: 'tester',
-  description: 'runs the code of a test',
-  version: '1.0.0',
-  skills: [{ id: 'test', name: 'Test', description: 'tests', tags: [] }],
-  run,
-  ...changes,
-});
 
 /** One process of Acta without HTTP: the modules of production, on a database that other replicas share. */
 export class Replica {
@@ -103,7 +91,8 @@ export class Replica {
     const wakeups = new TaskWakeups(database);
     const errors: unknown[] = [];
     const failures = { report: ({ error }: ExecutionFailure) => void errors.push(error) };
-    const module = await moduleOf({ database, secret, wakeups }, failures, options).compile();
+    const agents = await loadReplicaAgents(options);
+    const module = await moduleOf({ database, secret, wakeups }, failures, agents, options).compile();
     const replica = new Replica(module, database, secret, wakeups, errors);
     if (options.heartbeats === 'blocked') replica.queue.heartbeat = () => new Promise(() => undefined);
     await database.initializeServerState(secret);
@@ -196,11 +185,11 @@ export class Replica {
 function moduleOf(
   storage: Parameters<typeof StorageModule.with>[0],
   failures: Pick<FailureLog, 'report'>,
+  agents: Agents,
   options: ReplicaOptions,
 ) {
-  const { leaseMs = 30_000, retry = { attempts: 3, backoffMs: 1 }, reapMs = HOUR_MS } = options;
+  const { leaseMs = 30_000, reapMs = HOUR_MS } = options;
   const { concurrency = 8, runningPerTenant = 0, queuedPerTenant = 10_000 } = options;
-  const agents = Agents.of(options.agents ?? [anAgent(() => undefined)], retry);
   const execution = { concurrency, runningPerTenant, drainMs: 0 };
   const waitingClaims = { ...EXECUTION_DEFAULTS.waitingClaims, pollMs: HOUR_MS };
   const tasks = TasksModule.with({

@@ -42,6 +42,17 @@ export interface Config {
   readonly publicUrl: string | null;
   readonly agents: readonly string[];
   readonly demoFaults: boolean;
+  /** Where agent modules run: each in processes of its own, or all in this process, for debugging. */
+  readonly agentIsolation: 'process' | 'none';
+  /** How long an agent process may not respond before it is killed. */
+  readonly agentUnresponsiveMs: number;
+  /** Maximum resident memory of one agent process, in MiB. */
+  readonly agentMemoryMiB: number;
+  /** User and group of the agent processes. Null: those of this process. */
+  readonly agentUid: number | null;
+  readonly agentGid: number | null;
+  /** Maximum duration of a run, except of upstream agents. */
+  readonly runTimeoutMs: number;
   /** Maximum number of concurrent runs in this process. 0: no runs. */
   readonly workerConcurrency: number;
   /** Maximum number of queued tasks of one tenant. */

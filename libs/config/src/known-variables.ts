@@ -1,5 +1,10 @@
 /** All `ACTA_*` variables. A different name prevents startup. */
 export const KNOWN_VARIABLES: readonly string[] = [
+  'ACTA_AGENT_GID',
+  'ACTA_AGENT_ISOLATION',
+  'ACTA_AGENT_MEMORY_MB',
+  'ACTA_AGENT_UID',
+  'ACTA_AGENT_UNRESPONSIVE_MS',
   'ACTA_AGENTS',
   'ACTA_AUDIT_READS',
   'ACTA_AUTH',
@@ -24,6 +29,7 @@ export const KNOWN_VARIABLES: readonly string[] = [
   'ACTA_PUSH_ALLOW_PRIVATE',
   'ACTA_PUSH_TIMEOUT_MS',
   'ACTA_RATE_LIMIT',
+  'ACTA_RUN_TIMEOUT_MS',
   'ACTA_SECRET_KEY',
   'ACTA_SECRET_KEY_FILE',
   'ACTA_TENANT_MAX_QUEUED',

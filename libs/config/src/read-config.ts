@@ -7,6 +7,7 @@ import { rejectInsecureServer } from './insecure-server.js';
 import { readOidc, readSecretKey, readTls, readToken } from './security-settings.js';
 import {
   readAgents,
+  readAgentUser,
   readCapabilities,
   readDatabaseUrl,
   readHost,
@@ -36,6 +37,11 @@ export function readConfig(env: Environment = process.env): Config {
     publicUrl: readPublicUrl(read),
     agents: readAgents(read),
     demoFaults: read.flag('ACTA_DEMO_FAULTS'),
+    agentIsolation: read.oneOf('ACTA_AGENT_ISOLATION', ['process', 'none'], 'process'),
+    agentUnresponsiveMs: read.integer('ACTA_AGENT_UNRESPONSIVE_MS', 30_000, [2_000, 3_600_000]),
+    agentMemoryMiB: read.integer('ACTA_AGENT_MEMORY_MB', 1_024, [64, 1_048_576]),
+    ...readAgentUser(read),
+    runTimeoutMs: read.integer('ACTA_RUN_TIMEOUT_MS', 3_600_000, [100, 2_147_483_647]),
     workerConcurrency: read.integer('ACTA_WORKER_CONCURRENCY', 16, [0, 1_024]),
     tenantMaxQueued: read.integer('ACTA_TENANT_MAX_QUEUED', 10_000, [1, 10_000_000]),
     tenantMaxRunning: read.integer('ACTA_TENANT_MAX_RUNNING', 0, [0, 1_000_000]),

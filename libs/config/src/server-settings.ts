@@ -44,6 +44,16 @@ export function readAgents(read: EnvironmentReader): readonly string[] {
   return Object.freeze(listed.length === 0 ? ['demo'] : [...new Set(listed)]);
 }
 
+/** Numbers, because a name would need a look-up that Node does not have. */
+export function readAgentUser(read: EnvironmentReader): Pick<Config, 'agentUid' | 'agentGid'> {
+  const id = (name: string) => (read.optional(name) === null ? null : read.integer(name, 0, [0, 4_294_967_294]));
+  const [agentUid, agentGid] = [id('ACTA_AGENT_UID'), id('ACTA_AGENT_GID')];
+  if (agentUid !== null && agentGid === null) {
+    throw new ConfigError('ACTA_AGENT_UID is set without ACTA_AGENT_GID: set both, or neither.');
+  }
+  return { agentUid, agentGid };
+}
+
 export function readCapabilities(read: EnvironmentReader): ReadonlySet<Capability> {
   // An empty value is valid: the cards then advertise no capability.
   if (!read.isPresent('ACTA_CAPABILITIES')) return new Set(CAPABILITIES);

@@ -31,7 +31,7 @@ export {
   type SendRecord,
 } from './message-request.js';
 export { type Actor, canAccess, type Principal, SYSTEM_ACTOR } from './principal.js';
-export type { Claim, Fence, PushTarget, RunOutput, TaskCommand } from './task/task.commands.js';
+export type { Claim, Fence, Loss, PushTarget, RunOutput, TaskCommand } from './task/task.commands.js';
 export { positionEvents, traceOf } from './task/task.causation.js';
 export { decide } from './task/task.decide.js';
 export { RUN_END_EVENTS, type TaskEvent, type TaskEventType, type UpstreamTask } from './task/task.events.js';

@@ -36,6 +36,7 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
     private readonly worker: Worker,
     private readonly reaper: LeaseReaper,
     private readonly claims: WorkerClaims,
+    private readonly agents: Agents,
   ) {}
 
   static with({ agents, ...settings }: Settings): DynamicModule {
@@ -58,5 +59,6 @@ export class ExecutionModule implements OnApplicationBootstrap, OnModuleDestroy 
     this.claims.stop();
     await this.reaper.stop();
     await this.worker.stop();
+    await this.agents.close();
   }
 }

@@ -35,8 +35,9 @@ describe('The log', () => {
       {
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         level: 'error',
-        context: 'server',
+        context: 'agent-process',
         message: 'unhandled promise rejection',
+        module: 'careless.mjs',
         error: 'Error: no handler',
         stack: expect.stringMatching(/^at .*careless\.mjs/),
       },

@@ -1,6 +1,7 @@
 import type { Principal } from '@app/domain';
 import type { WorkerClaims, WorkerRuns } from '@app/execution';
-import { Acta, anAgent, type Replica } from '../acta.js';
+import { Acta, type Replica } from '../acta.js';
+import { anAgent } from '../replica-agents.js';
 import { aMember, aWorker } from '../tasks.js';
 
 export const alice = aMember('alice');

@@ -94,8 +94,11 @@ function summarizeFacts(event: RecordedEvent): string[] {
       return [`${event.facts.append ? 'more of ' : ''}${event.facts.artifactId}`];
     case 'TaskFailed':
     case 'TaskCanceled':
-    case 'RunLost':
       return [event.facts.reason];
+    case 'RunLost': {
+      const { reason, cause } = event.facts;
+      return [reason, ...(cause === undefined ? [] : [cause])];
+    }
     case 'CancelRequested':
       return [`until ${event.facts.deadline}`];
     case 'RunRetried':

@@ -34,7 +34,10 @@ export async function withTasks<T>(
       reader: app.get(TaskReader),
       wakeups,
       signal,
-    }).finally(() => app.close());
+    }).finally(async () => {
+      await app.close();
+      await agents.close();
+    });
   });
 }
 
@@ -80,4 +83,6 @@ class NoAgents extends AgentDirectory {
   override all(): [] {
     return [];
   }
+
+  async close(): Promise<void> {}
 }

@@ -33,7 +33,7 @@ export type RunOutput =
   | { readonly type: 'reject'; readonly message?: Message }
   | { readonly type: 'reply'; readonly message: Message }
   | { readonly type: 'canceled'; readonly message?: Message }
-  | { readonly type: 'lost'; readonly reason: LossReason; readonly retry: Retry };
+  | ({ readonly type: 'lost' } & Loss);
 
 /** A webhook of a task. Its secrets are stored apart from events, because events never contain secrets. */
 export interface PushTarget extends WebhookId {
@@ -46,6 +46,16 @@ export interface PushTarget extends WebhookId {
 export interface Retry {
   readonly maxAttempts: number;
   readonly notBefore: string;
+}
+
+/** Why a run ended without an outcome, and what follows. */
+export interface Loss {
+  readonly reason: LossReason;
+  readonly retry: Retry;
+  readonly cause?: string;
+  /** Whether the run was an attempt; absent: it was, unless it was released. */
+  readonly counted?: boolean;
+  readonly ownProcess?: boolean;
 }
 
 /** The commands of a task. They contain times and ids, because `decide` is pure. */
@@ -79,7 +89,7 @@ export type TaskCommand =
       readonly readThrough: number;
       readonly outputs: readonly RunOutput[];
     }
-  | { readonly type: 'LoseRun'; readonly fence: Fence; readonly reason: LossReason; readonly retry: Retry }
+  | ({ readonly type: 'LoseRun'; readonly fence: Fence } & Loss)
   | {
       readonly type: 'CancelTask';
       readonly policy: 'fence' | 'holder-only';

@@ -34,7 +34,7 @@ export function decide(state: TaskState | null, taskId: string, command: TaskCom
       return recordRun(state, taskId, command, time);
     case 'LoseRun':
       checkFence(state, taskId, command.fence);
-      return loseRun(state, command.reason, command.retry);
+      return loseRun(state, command);
     case 'CancelTask':
       return cancel(state, taskId, command);
     case 'EnforceCancel':

@@ -53,7 +53,15 @@ export interface TaskEventFacts {
   CancelRequested: { deadline: string };
   /** `seq` is present if the run itself ended with the cancel. */
   TaskCanceled: AgentMessageFacts & { seq?: number; reason: 'idle' | 'agent' | 'deadline' | 'lease' | 'holder' };
-  RunLost: { runId: string; reason: LossReason; seq?: number };
+  RunLost: {
+    runId: string;
+    reason: LossReason;
+    /** What ended the run, such as `agent process exited with code 1`. It contains nothing that an agent wrote. */
+    cause?: string;
+    /** The next run of this turn gets an agent process of its own, because this one may have ended the process. */
+    ownProcess?: true;
+    seq?: number;
+  };
   RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string; counted: boolean };
   /** The webhook receives the events that follow. A second event of the same user and id replaces it. */
   PushConfigSet: WebhookId & { protocolVersion: string };
@@ -87,7 +95,7 @@ interface TurnFacts {
 export type FailureReason = 'agent' | 'attempts-exhausted' | 'invalid-agent-response';
 /** `status-410`: the target responded that it no longer exists (RFC 9110, section 15.5.11). */
 export type RetirementReason = 'status-410';
-export type LossReason = 'lease-expired' | 'retryable-error' | 'released';
+export type LossReason = 'lease-expired' | 'retryable-error' | 'released' | 'process-ended' | 'timed-out';
 
 export type TaskEventType = keyof TaskEventFacts;
 

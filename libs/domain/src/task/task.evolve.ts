@@ -104,7 +104,11 @@ export function evolve(before: TaskState | null, event: TaskEvent, position: Eve
       return remaining.length === 0 ? rest : { ...rest, pushConfigs: remaining };
     }
     case 'RunLost':
-      return { ...state, run: endedRun(state, 'lost', event.facts.seq) };
+      return {
+        ...state,
+        run: endedRun(state, 'lost', event.facts.seq),
+        ...(event.facts.ownProcess ? { ownProcess: true } : {}),
+      };
     case 'RunRetried': {
       const { attempt, dispatcherGeneration, notBefore, counted } = event.facts;
       const attempts = counted ? attempt : attempt - 1;
@@ -164,7 +168,7 @@ function submitted({ facts }: EventOf<'TaskSubmitted'>, { version, recordedAt, e
 
 /** Queues the task for its next turn. The new dispatcher generation fences the run that held it before. */
 const withNextTurn = (state: TaskState): TaskState => ({
-  ...state,
+  ...withoutLoss(state),
   status: 'submitted',
   statusAt: state.recordedAt,
   statusMessage: null,
@@ -173,6 +177,13 @@ const withNextTurn = (state: TaskState): TaskState => ({
   attempts: 0,
   queuedAt: state.recordedAt,
 });
+
+/** Forgets that a run of the last turn may have ended its agent process. */
+function withoutLoss(state: TaskState): TaskState {
+  if (state.ownProcess === undefined) return state;
+  const { ownProcess: _, ...rest } = state;
+  return rest;
+}
 
 /** Replaces the trace context of the work that is queued next. A request without one has none. */
 function withTrace(state: TaskState, trace: TraceContext | undefined): TaskState {

@@ -2,8 +2,8 @@ import { validateRunOutput } from '../agent-output.js';
 import { BOUNDS } from '../bounds.js';
 import { encodedBytes, type Message } from '../content.js';
 import { DomainError } from '../errors.js';
-import type { Fence, Retry, RunOutput, TaskCommand } from './task.commands.js';
-import type { LossReason, TaskEvent, TaskEventFacts } from './task.events.js';
+import type { Fence, Loss, RunOutput, TaskCommand } from './task.commands.js';
+import type { TaskEvent, TaskEventFacts } from './task.events.js';
 import { evolve, nextPosition } from './task.evolve.js';
 import { activeRun, isTerminal, type TaskState } from './task.state.js';
 
@@ -40,14 +40,23 @@ export function recordRun(
 }
 
 /** Returns the events of a lost run: a retry, or the end of the task. `seq` is that of the write that released the run, if any. */
-export function loseRun(state: TaskState, reason: LossReason, retry: Retry, seq?: number): TaskEvent[] {
+export function loseRun(state: TaskState, loss: Loss, seq?: number): TaskEvent[] {
+  const { reason, retry, cause, counted = reason !== 'released', ownProcess = false } = loss;
   const run = activeRun(state);
   if (run === null) return [];
-  const lost: TaskEvent = { type: 'RunLost', facts: { runId: run.id, reason, ...(seq === undefined ? {} : { seq }) } };
+  const lost: TaskEvent = {
+    type: 'RunLost',
+    facts: {
+      runId: run.id,
+      reason,
+      ...(cause === undefined ? {} : { cause }),
+      ...(ownProcess ? { ownProcess } : {}),
+      ...(seq === undefined ? {} : { seq }),
+    },
+  };
   if (state.cancelDeadline !== null) return [lost, { type: 'TaskCanceled', facts: { reason: 'lease' } }];
-  const counted = reason !== 'released';
   if (counted && state.attempts >= retry.maxAttempts) {
-    const text = `all ${retry.maxAttempts} attempts were lost; the last one: ${reason}`;
+    const text = `all ${retry.maxAttempts} attempts were lost; the last one: ${cause ?? reason}`;
     const message: Message = { messageId: `${run.id}:lost`, role: 'agent', parts: [{ text }] };
     return [lost, agentEvent('TaskFailed', { runId: run.id, seq: run.seq, reason: 'attempts-exhausted' }, message)];
   }
@@ -128,7 +137,7 @@ function recordOutput(
     case 'canceled':
       return [agentEvent('TaskCanceled', { seq: write.seq, reason: 'agent' }, output.message)];
     case 'lost':
-      return loseRun(state, output.reason, output.retry, write.seq);
+      return loseRun(state, output, write.seq);
   }
 }
 

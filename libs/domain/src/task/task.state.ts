@@ -66,6 +66,8 @@ export interface TaskState {
   readonly attempts: number;
   readonly notBefore: string | null;
   readonly run: Run | null;
+  /** The runs of this turn get an agent process of their own, because one of them may have ended a process. */
+  readonly ownProcess?: true;
   /** A client knows the task: its send has returned, or it could see some of the work. A direct message response is no longer possible. */
   readonly acknowledged: boolean;
   readonly clientMessages: { readonly count: number; readonly bytes: number; readonly lastVersion: number };

@@ -24,6 +24,8 @@ export interface Agent {
   readonly retry?: Partial<RetryPolicy>;
   /** Maximum number of concurrent runs in one process; absent: no limit of its own. */
   readonly concurrency?: number;
+  /** Maximum duration of a run in milliseconds, if it is shorter than `ACTA_RUN_TIMEOUT_MS`. */
+  readonly timeoutMs?: number;
   readonly idempotency?: 'on' | 'off';
   /**
    * Executes one turn. If it returns without an outcome, the task completes. If it throws, the task fails with the error's
@@ -44,6 +46,9 @@ export interface UpstreamAddress {
 
 /** The reason of a `signal` that aborts because of a cancel. The run can still end itself, until the cancel deadline. */
 export class CancelRequested extends Error {}
+
+/** The reason of a `signal` that aborts because the run has reached its time limit. It can still end itself for 5 s. */
+export class RunTimeout extends Error {}
 
 /** A message from an agent: a text, parts, or parts with metadata. */
 export type MessageInput =

@@ -1,12 +1,22 @@
 import { type AgentProfile, type RetryPolicy, type UpstreamTask } from '@app/domain';
 import { AgentDirectory } from '@app/tasks';
+import type { AgentRunner } from '../turn/agent-turn.js';
 import type { Agent } from './agent.contract.js';
 import { AgentModuleError } from './agent-module-error.js';
-import { type AgentOptions, loadAgents } from './load-agents.js';
+import { type AgentOptions, type ExecutableAgent, inThisProcess, loadAgents } from './load-agents.js';
 
-interface LoadedAgent {
-  readonly definition: Agent;
+export interface LoadedAgent {
   readonly profile: AgentProfile;
+  readonly execute: AgentRunner;
+  /** Maximum duration of a run in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+interface AgentEntry extends ExecutableAgent, LoadedAgent {}
+
+interface AgentDefaults {
+  readonly retry: RetryPolicy;
+  readonly runTimeoutMs: number;
 }
 
 /** The wait before the second attempt of agents that do not set it. */
@@ -14,10 +24,10 @@ const RETRY_BACKOFF_MS = 1_000;
 
 /** The agents of this process. The first one is the default agent. */
 export class Agents extends AgentDirectory {
-  private readonly byName: ReadonlyMap<string, LoadedAgent>;
+  private readonly byName: ReadonlyMap<string, AgentEntry>;
 
   private constructor(
-    private readonly agents: readonly LoadedAgent[],
+    private readonly agents: readonly AgentEntry[],
     private readonly defaultRetry: RetryPolicy,
   ) {
     super();
@@ -31,14 +41,31 @@ export class Agents extends AgentDirectory {
   }
 
   /** Loads the entries of `ACTA_AGENTS`. Errors: AgentModuleError. */
-  static async load(entries: readonly string[], options: AgentOptions & { maxAttempts: number }): Promise<Agents> {
-    const definitions = await loadAgents(entries, options);
-    return Agents.of(definitions, { attempts: options.maxAttempts, backoffMs: RETRY_BACKOFF_MS });
+  static async load(
+    entries: readonly string[],
+    options: AgentOptions & { maxAttempts: number; runTimeoutMs: number },
+  ): Promise<Agents> {
+    const agents = await loadAgents(entries, options);
+    const { maxAttempts, runTimeoutMs } = options;
+    const retry = { attempts: maxAttempts, backoffMs: RETRY_BACKOFF_MS };
+    try {
+      return new Agents(
+        agents.map((agent) => entryOf(agent, { retry, runTimeoutMs })),
+        retry,
+      );
+    } catch (error) {
+      await closeHosts(agents);
+      throw error;
+    }
   }
 
+  /** Returns agents that run in this process, without a time limit except their own. */
   static of(definitions: readonly Agent[], defaultRetry: RetryPolicy): Agents {
-    const agents = definitions.map((definition) => ({ definition, profile: profileOf(definition, defaultRetry) }));
-    return new Agents(agents, defaultRetry);
+    const defaults = { retry: defaultRetry, runTimeoutMs: Infinity };
+    return new Agents(
+      definitions.map((definition) => entryOf(inThisProcess(definition), defaults)),
+      defaultRetry,
+    );
   }
 
   get defaultAgent(): AgentProfile {
@@ -65,9 +92,16 @@ export class Agents extends AgentDirectory {
       .catch(() => undefined);
   }
 
-  /** Returns the agents that this process can execute. Remote workers execute the others. */
+  /** Returns the agents that this process can execute now: remote workers execute some, and a process may not respond. */
   runnable(): readonly AgentProfile[] {
-    return this.agents.filter(({ definition }) => definition.run !== undefined).map((agent) => agent.profile);
+    return this.agents
+      .filter(({ definition, host }) => definition.run !== undefined && host?.isResponsive !== false)
+      .map((agent) => agent.profile);
+  }
+
+  /** Ends the processes of agent modules. */
+  close(): Promise<void> {
+    return closeHosts(this.agents);
   }
 
   loaded(name: string): LoadedAgent {
@@ -75,6 +109,19 @@ export class Agents extends AgentDirectory {
     if (agent === undefined) throw new Error(`agent "${name}" is not loaded in this process`);
     return agent;
   }
+}
+
+async function closeHosts(agents: readonly ExecutableAgent[]): Promise<void> {
+  const hosts = new Set(agents.flatMap(({ host }) => host ?? []));
+  await Promise.all([...hosts].map((host) => host.close()));
+}
+
+function entryOf(agent: ExecutableAgent, { retry, runTimeoutMs }: AgentDefaults): AgentEntry {
+  const { definition } = agent;
+  // An upstream agent has no limit.
+  const own = definition.timeoutMs ?? runTimeoutMs;
+  const timeoutMs = own === Infinity ? own : Math.min(own, runTimeoutMs);
+  return { ...agent, profile: profileOf(definition, retry), timeoutMs };
 }
 
 function profileOf(agent: Agent, defaultRetry: RetryPolicy): AgentProfile {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { CancelPolicy } from '@app/tasks';
-import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
+import { Acta, type Replica } from '../../../../test/support/acta.js';
+import { anAgent } from '../../../../test/support/replica-agents.js';
 import { Latch, ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
 import { aMember, aWorker } from '../../../../test/support/tasks.js';
 

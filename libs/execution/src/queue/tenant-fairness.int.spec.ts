@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
+import { Acta, type Replica } from '../../../../test/support/acta.js';
+import { anAgent } from '../../../../test/support/replica-agents.js';
 import { sizeOf } from '../../../../test/support/extended.js';
 import { Latch, ScriptedAgent } from '../../../../test/support/scripted-agent.js';
 import { aMember, aMessage, aWorker } from '../../../../test/support/tasks.js';

@@ -34,6 +34,8 @@ export async function upstreamAgent(
     ...(inputModes.length > 0 ? { inputModes: [...new Set(inputModes)] } : {}),
     ...(outputModes.length > 0 ? { outputModes: [...new Set(outputModes)] } : {}),
     extensions: card.extensions,
+    // An upstream agent may work for days.
+    timeoutMs: Infinity,
     ...own,
     async onCanceled({ taskId }) {
       await client.cancelTask(taskId, AbortSignal.timeout(REQUEST_TIMEOUT_MS));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainError } from '@app/domain';
-import { anAgent } from '../../../../test/support/acta.js';
+import { anAgent } from '../../../../test/support/replica-agents.js';
 import { aMember, aWorker } from '../../../../test/support/tasks.js';
 import { alice, worker, WorkerApi } from '../../../../test/support/clients/worker-api.js';
 

@@ -9,7 +9,7 @@ import { type AppliedTask, applyToLocked } from '../queue/apply-to-locked.js';
 import { RELEASED, retryAfterAttempt } from '../queue/retry-policy.js';
 import { retryWhile } from '../queue/retry-while.js';
 import { RunQueue } from '../queue/run-queue.js';
-import { splitConversation } from '../worker/conversation.js';
+import { splitConversation } from '../turn/conversation.js';
 import { WaitingClaims } from './waiting-claims.js';
 import { failureMessage, requireWorker, type WorkerRun, workerNameOf } from './worker-run.js';
 

@@ -35,9 +35,9 @@ describe('MessageInbox', () => {
       if (reads === 1) throw new Error('Connection terminated unexpectedly');
       return [accepted('from another process', 4)];
     });
-    const next = inbox.messages(new AbortController().signal).next();
+    const next = inbox.queue.arrivals(new AbortController().signal).next();
     changes.next({ ...TASK, version: 4 });
-    expect(textOf((await next).value!)).toBe('from another process');
+    expect(textOf((await next).value!.message)).toBe('from another process');
     expect(reads).toBe(2);
     inbox.close();
   });
@@ -47,7 +47,7 @@ describe('MessageInbox', () => {
     const { signal } = new AbortController();
     const received: string[][] = [[], []];
     const readers = received.map(async (texts) => {
-      for await (const message of inbox.messages(signal)) texts.push(textOf(message));
+      for await (const { message } of inbox.queue.arrivals(signal)) texts.push(textOf(message));
     });
     // Both wait by now.
     await new Promise(setImmediate);

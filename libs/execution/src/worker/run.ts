@@ -1,16 +1,18 @@
-import { type ConversationMessage, DomainError, type RetryPolicy, type RunOutput, TaskFold } from '@app/domain';
+import { activeRun, type ConversationMessage, DomainError, type Loss, type RunOutput, TaskFold } from '@app/domain';
 import { Database, isUnavailable } from '@app/storage';
 import { TaskReader, TaskWriter } from '@app/tasks';
 import { Injectable } from '@nestjs/common';
-import { type Agent, CancelRequested } from '../agents/agent.contract.js';
+import { CancelRequested, RunTimeout } from '../agents/agent.contract.js';
+import type { LoadedAgent } from '../agents/agents.js';
 import { FailureLog } from '../execution-failure.js';
 import { activeFence } from '../queue/active-fence.js';
 import type { AppliedTask } from '../queue/apply-to-locked.js';
 import { RELEASED, retryAfterAttempt } from '../queue/retry-policy.js';
 import { retryWhile } from '../queue/retry-while.js';
-import { createAgentContext } from './agent-context.js';
-import { toMessage } from './agent-output.js';
-import { type MessageRequests, splitConversation } from './conversation.js';
+import { toMessage } from '../turn/agent-output.js';
+import type { AgentTurn, TurnFacts } from '../turn/agent-turn.js';
+import { AttemptLost } from '../turn/attempt-lost.js';
+import { type MessageRequests, splitConversation } from '../turn/conversation.js';
 import { MessageInbox } from './message-inbox.js';
 import { RunWriter } from './run-writer.js';
 
@@ -27,6 +29,8 @@ export class RunServices {
 
 /** How long an agent may continue after its run was lost or released. Then the run ends without it. */
 const ABORT_GRACE_MS = 30_000;
+/** How long an agent may continue after its time limit, to end the run itself. */
+const TIMEOUT_GRACE_MS = 5_000;
 
 /** One attempt of an agent at one turn, from its claim to its outcome. */
 export class Run {
@@ -40,13 +44,13 @@ export class Run {
   private canceled = false;
   private released = false;
   private lost = false;
+  private timedOut: AttemptLost | null = null;
   private stopWaiting: (() => void) | null = null;
   /** On this process's monotonic clock. The database decides by its own clock. */
   private leaseEnd: number;
 
   constructor(
-    private readonly agent: Agent,
-    private readonly retryPolicy: RetryPolicy,
+    private readonly agent: LoadedAgent,
     private readonly claimed: AppliedTask,
     private readonly services: RunServices,
     leaseMs: number,
@@ -60,7 +64,7 @@ export class Run {
     this.leaseEnd = performance.now() + leaseMs;
     this.runWriter = new RunWriter(
       services,
-      { tenantId, taskId, agent: agent.name, fence, head },
+      { tenantId, taskId, agent: agent.profile.name, fence, head },
       { isHeld: () => this.leaseRemains(), onFenced: () => this.markLost() },
     );
     const source = { reader: services.reader, wakeups: services.writer.wakeups };
@@ -117,9 +121,11 @@ export class Run {
   /** Executes the agent up to the outcome. Never rejects: an error is an outcome, or the run is lost. */
   async execute(): Promise<void> {
     const { runWriter } = this;
+    const limit = this.limitTime();
     try {
-      const context = await this.context();
-      await this.untilAborted(Promise.resolve().then(() => this.agent.run?.(context)));
+      const turn = await this.turn();
+      const ownProcess = this.claimed.head.state.ownProcess === true;
+      await this.untilAborted(this.agent.execute(turn, { ownProcess }));
       if (!runWriter.hasEnded) {
         // An agent that returns because its signal aborted has not completed its work.
         this.aborter.signal.throwIfAborted();
@@ -135,6 +141,7 @@ export class Run {
           if (!DomainError.is(unrecorded, 'Fenced')) this.report('run outcome not recorded', unrecorded);
         });
     } finally {
+      clearTimeout(limit);
       this.inbox.close();
       if (!this.aborter.signal.aborted) this.aborter.abort(new Error('the run has ended'));
     }
@@ -159,17 +166,36 @@ export class Run {
       await runWriter.write({ type: 'canceled' });
     } else if (this.released) {
       await runWriter.write({ type: 'lost', reason: 'released', retry: RELEASED });
+    } else if (this.timedOut !== null || error instanceof AttemptLost) {
+      await runWriter.write(await this.lossOf(this.timedOut ?? (error as AttemptLost)));
     } else if (isRetryable(error)) {
-      await runWriter.write(await this.retryableLoss());
+      await runWriter.write({ type: 'lost', reason: 'retryable-error', retry: await this.retryAfterBackoff() });
     } else {
       await runWriter.write({ type: 'fail', message: toMessage(textOfError(error), taskId) });
     }
   }
 
-  private async retryableLoss(): Promise<RunOutput> {
+  /** A loss that is no attempt is retried immediately. */
+  private async lossOf({ message: cause, loss }: AttemptLost): Promise<RunOutput> {
+    const retry = loss.counted === false ? RELEASED : await this.retryAfterBackoff();
+    return { type: 'lost', cause, ...loss, retry };
+  }
+
+  private async retryAfterBackoff(): Promise<Loss['retry']> {
     const now = await this.whileLeased(() => this.services.database.now());
-    const retry = retryAfterAttempt(this.retryPolicy, this.claimed.head.state.attempts, now);
-    return { type: 'lost', reason: 'retryable-error', retry };
+    return retryAfterAttempt(this.agent.profile.retry, this.claimed.head.state.attempts, now);
+  }
+
+  /** Aborts the run at its time limit. The agent can still end it within a grace time; otherwise the run is lost. */
+  private limitTime(): NodeJS.Timeout | undefined {
+    const { timeoutMs } = this.agent;
+    if (timeoutMs === Infinity) return undefined;
+    return setTimeout(() => {
+      if (this.aborter.signal.aborted) return;
+      const cause = `the run exceeded its time limit of ${timeoutMs / 1_000} s`;
+      this.timedOut = new AttemptLost(cause, { reason: 'timed-out' });
+      this.aborter.abort(new RunTimeout(cause));
+    }, timeoutMs);
   }
 
   /** Waits for the agent. An agent that ignores its signal must not occupy a slot forever. */
@@ -182,7 +208,8 @@ export class Run {
         if (this.canceled && !this.lost && !this.released) startGrace();
         else this.stopWaiting!();
       };
-      timer = setTimeout(onGraceEnd, this.released ? 0 : ABORT_GRACE_MS);
+      const graceMs = this.released ? 0 : this.timedOut === null ? ABORT_GRACE_MS : TIMEOUT_GRACE_MS;
+      timer = setTimeout(onGraceEnd, graceMs);
     };
     const aborted = new Promise<never>((_, reject) => {
       this.stopWaiting = () => reject(signal.reason as Error);
@@ -198,12 +225,13 @@ export class Run {
     });
   }
 
-  private async context() {
+  private async turn(): Promise<AgentTurn> {
     const { claimed, requests, runWriter, inbox } = this;
     const { signal } = this.aborter;
     const conversation = splitConversation(await this.messages(), claimed.head.state.run?.trace, requests);
     if (conversation === null) throw new Error('the task has no readable message to process');
-    return createAgentContext({ claimed, conversation, requests, runWriter, inbox, signal });
+    const facts = turnFacts(claimed);
+    return { facts, conversation, requests, output: runWriter, inbox: inbox.queue, signal };
   }
 
   /** Returns the messages of the task as of the claim. Later messages come through the inbox. */
@@ -234,6 +262,17 @@ export class Run {
     const { taskId, runId } = this;
     this.services.failures.report({ message, error, taskId, runId });
   }
+}
+
+function turnFacts({ tenantId, taskId, head }: AppliedTask): TurnFacts {
+  const { contextId, ring, owner, upstream = null } = head.state;
+  const { id: runId, attempt, worker, leaseGeneration, dispatcherGeneration } = activeRun(head.state)!;
+  return {
+    task: { tenant: tenantId, id: taskId, contextId, ring, owner },
+    attempt,
+    lease: { runId, worker, leaseGeneration, dispatcherGeneration },
+    upstream,
+  };
 }
 
 const isRetryable = (error: unknown): boolean =>

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { evolveAll } from '@app/domain';
 import type { TaskWriter } from '@app/tasks';
 import { NEVER } from 'rxjs';
-import { anAgent } from '../../../../test/support/acta.js';
+import { anAgent } from '../../../../test/support/replica-agents.js';
 import { aServerKeys, recorded, RUNNING } from '../../../../test/support/tasks.js';
+import { Agents } from '../agents/agents.js';
 import { Run, type RunServices } from './run.js';
 
 const TIME = '2026-01-01T00:00:00.000Z';
@@ -28,7 +29,8 @@ describe('Run', () => {
     const events = recorded(RUNNING, TIME);
     const stubborn = anAgent(() => new Promise<void>(() => undefined));
     const policy = { attempts: 1, backoffMs: 1 };
-    const run = new Run(stubborn, policy, { tenantId: 'acme', taskId: 'task-1', head, events }, services, 3_600_000);
+    const agent = Agents.of([stubborn], policy).loaded(stubborn.name);
+    const run = new Run(agent, { tenantId: 'acme', taskId: 'task-1', head, events }, services, 3_600_000);
     let over = false;
     const executing = run.execute().then(() => (over = true));
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { TaskView } from '@app/domain';
-import { Acta, anAgent } from '../../../../test/support/acta.js';
+import { Acta } from '../../../../test/support/acta.js';
+import { anAgent } from '../../../../test/support/replica-agents.js';
 import { ScriptedAgent, untilAborted } from '../../../../test/support/scripted-agent.js';
 import { aMember } from '../../../../test/support/tasks.js';
 

@@ -169,8 +169,7 @@ export class Worker extends RunSlots {
   }
 
   private execute(agentName: string, claimed: AppliedTask): void {
-    const { definition, profile } = this.agents.loaded(agentName);
-    const run = new Run(definition, profile.retry, claimed, this.services, this.queue.leaseMs);
+    const run = new Run(this.agents.loaded(agentName), claimed, this.services, this.queue.leaseMs);
     this.runs.set(run.runId, run);
     void run.execute().finally(() => {
       this.runs.delete(run.runId);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BOUNDS, type Message, type Principal } from '@app/domain';
-import { Acta, anAgent, type Replica } from '../../../../test/support/acta.js';
+import { Acta, type Replica } from '../../../../test/support/acta.js';
+import { anAgent } from '../../../../test/support/replica-agents.js';
 import { kindOf } from '../../../../test/support/domain-errors.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { TraceContext } from '@app/domain';
-import { anAgent } from '../../../../test/support/acta.js';
+import { anAgent } from '../../../../test/support/replica-agents.js';
 import type { ReceivedWebhook } from '../../../../test/support/clients/webhook-receiver.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 import { textIn, WebhookFixture } from '../../../../test/support/webhook-fixture.js';

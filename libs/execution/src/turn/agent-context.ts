@@ -1,28 +1,20 @@
-import { activeRun, type RunOutput, textOf } from '@app/domain';
+import { type Message, type RunOutput, textOf } from '@app/domain';
 import type { AgentContext, MessageInput } from '../agents/agent.contract.js';
-import type { AppliedTask } from '../queue/apply-to-locked.js';
 import { toArtifactOutput, toMessage } from './agent-output.js';
-import type { Conversation, MessageRequests } from './conversation.js';
-import type { MessageInbox } from './message-inbox.js';
-import type { RunWriter } from './run-writer.js';
+import type { AgentTurn, TurnInbox } from './agent-turn.js';
 
-interface AgentContextParts {
-  readonly claimed: AppliedTask;
-  readonly conversation: Conversation;
-  readonly requests: MessageRequests;
-  readonly runWriter: RunWriter;
-  readonly inbox: MessageInbox;
-  readonly signal: AbortSignal;
-}
-
-/** Returns the `ctx` that an agent receives for one run. */
-export function createAgentContext(parts: AgentContextParts): AgentContext {
-  const { claimed, conversation, requests, runWriter, inbox, signal } = parts;
-  const { tenantId, taskId, head } = claimed;
-  const { contextId, ring, owner, upstream = null } = head.state;
-  const { id: runId, attempt, worker, leaseGeneration, dispatcherGeneration } = activeRun(head.state)!;
+/** Returns the `ctx` that an agent receives for one run. It is created in the process that executes the agent. */
+export function createAgentContext({
+  facts,
+  conversation,
+  requests,
+  output: turnOutput,
+  inbox,
+  signal,
+}: AgentTurn): AgentContext {
+  const taskId = facts.task.id;
   const write = (output: RunOutput): Promise<void> => {
-    const written = runWriter.write(output);
+    const written = turnOutput.write(output);
     // The agent may not await the result. An unhandled rejection would end the process and all other runs in it.
     written.catch(() => undefined);
     return written;
@@ -30,19 +22,16 @@ export function createAgentContext(parts: AgentContextParts): AgentContext {
   const messageOf = (input: MessageInput) => ({ message: toMessage(input, taskId) });
   const optionalMessageOf = (input: MessageInput | undefined) => (input === undefined ? {} : messageOf(input));
   return {
-    task: { tenant: tenantId, id: taskId, contextId, ring, owner },
+    ...facts,
     ...conversation,
     text: textOf(conversation.message),
     metadata: conversation.message.metadata ?? {},
     requestOf: (message) => requests.get(message) ?? null,
     signal,
-    attempt,
-    lease: { runId, worker, leaseGeneration, dispatcherGeneration },
-    upstream,
     attach: ({ taskId: id, contextId: upstreamContextId, messageId }) =>
       write({ type: 'status', upstream: { taskId: id, contextId: upstreamContextId, messageId } }),
     working: (input) => write({ type: 'status', ...optionalMessageOf(input) }),
-    artifact: (input) => write(toArtifactOutput(input, (id) => runWriter.hasStarted(id), taskId)),
+    artifact: (input) => write(toArtifactOutput(input, (id) => turnOutput.hasStarted(id), taskId)),
     requireInput: (input) => write({ type: 'input-required', ...messageOf(input) }),
     requireAuth: (input) => write({ type: 'auth-required', ...messageOf(input) }),
     complete: (input) => write({ type: 'complete', ...optionalMessageOf(input) }),
@@ -50,6 +39,13 @@ export function createAgentContext(parts: AgentContextParts): AgentContext {
     reject: (input) => write({ type: 'reject', ...messageOf(input) }),
     cancel: (input) => write({ type: 'canceled', ...optionalMessageOf(input) }),
     reply: (input) => write({ type: 'reply', ...messageOf(input) }),
-    messages: () => inbox.messages(signal),
+    messages: () => readMessages(inbox, signal),
   };
+}
+
+async function* readMessages(inbox: TurnInbox, signal: AbortSignal): AsyncGenerator<Message> {
+  for await (const { version, message } of inbox.arrivals(signal)) {
+    inbox.markRead(version);
+    yield message;
+  }
 }
