@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import type { Agent } from '../../agents/agent.contract.js';
 import { importAgentModule } from '../../agents/import-module.js';
 import { LineChannel } from '../line-channel.js';
+import { killGroup } from '../process-limits.js';
 import { type FromAgent, RESPONSIVE_MS, type ToAgent } from '../protocol.js';
 import { toSentAgent } from '../remote-agent.js';
 import { toSentError } from '../sent-error.js';
@@ -21,7 +22,8 @@ const LATE_SHARE = 0.9;
 
 let agents: readonly Agent[] = [];
 const socket = new Socket({ fd: 3, readable: true, writable: true });
-socket.on('close', () => process.exit(0));
+// The parent has ended. This process has started nothing that may outlive it.
+socket.on('close', () => killGroup(process.pid));
 const channel = new LineChannel<FromAgent, ToAgent>(socket, {
   onMessage: receive,
   onBatchEnd: () => runs.startReceived(),
