@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { measureAccess } from './phases/access.mjs';
+import { measureJsonScan } from './phases/json-scan.mjs';
 import { measureLists } from './phases/list-tasks.mjs';
 import { measureStarts, measureTokens } from './phases/latency.mjs';
 import { watchMemory } from './phases/memory.mjs';
@@ -13,7 +14,7 @@ import { compare } from './phases/throughput.mjs';
 import { measureWebhooks } from './phases/webhooks.mjs';
 
 const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latency] [--recovery]
-               [--webhooks] [--access]
+               [--webhooks] [--access] [--scan]
   --quick     shorter phases
   --json      print the results as JSON; progress goes to stderr
   --list      only ListTasks with 1,000 and 100,000 tasks, with the query plans
@@ -21,13 +22,14 @@ const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latenc
   --latency   only the latency of starts and tokens between processes
   --recovery  only the recovery of the runs of a killed and of a stopped worker
   --access    only the latency of requests for tasks of others and for missing tasks
+  --scan      only the checks of request bodies of 1.4 MB beside JSON.parse
   --webhooks  only the latency of webhooks while 250 targets of another tenant never respond
 Without a phase, all phases run. BENCH_DATABASE_URL selects a Postgres instead of the embedded one; the bench creates and
 drops its own databases there. Exits with code 1 if a target is missed, and names the target.`;
 
 const { values: flags } = parseArgs({
   options: Object.fromEntries(
-    ['quick', 'json', 'list', 'streams', 'latency', 'recovery', 'webhooks', 'access', 'help'].map((name) => [
+    ['quick', 'json', 'list', 'streams', 'latency', 'recovery', 'webhooks', 'access', 'scan', 'help'].map((name) => [
       name,
       { type: 'boolean' },
     ]),
@@ -37,7 +39,7 @@ if (flags.help) {
   console.log(HELP);
   process.exit();
 }
-const chosen = ['list', 'streams', 'latency', 'recovery', 'webhooks', 'access'].filter((phase) => flags[phase]);
+const chosen = ['list', 'streams', 'latency', 'recovery', 'webhooks', 'access', 'scan'].filter((phase) => flags[phase]);
 /** Without a chosen phase, every phase runs. */
 const runs = (/** @type {string} */ phase) => chosen.length === 0 || chosen.includes(phase);
 const log = (/** @type {string} */ line) => (flags.json ? console.error(line) : console.log(line));
@@ -74,6 +76,10 @@ try {
   if (runs('access')) {
     log('requests for tasks of others');
     results.access = await measureAccess(postgres, { requests: flags.quick ? 600 : 2_000 });
+  }
+  if (runs('scan')) {
+    log('checks of request bodies');
+    results.scans = measureJsonScan({ rounds: flags.quick ? 100 : 300 });
   }
   if (runs('streams')) {
     log('open streams');

@@ -15,6 +15,7 @@ export function describe(
     recovery,
     webhooks,
     access,
+    scans,
     targets,
   },
 ) {
@@ -26,6 +27,7 @@ export function describe(
     ...(recovery === undefined ? [] : [describeRecovery(recovery)]),
     ...(webhooks === undefined ? [] : [describeWebhooks(webhooks)]),
     ...(access === undefined ? [] : [describeAccess(access)]),
+    ...(scans === undefined ? [] : [describeScans(scans)]),
     ...(streams === undefined ? [] : [describeStreams(streams)]),
     ...(lists === undefined ? [] : [describeLists(lists)]),
     targets
@@ -76,6 +78,15 @@ const describeAccess = (/** @type {any} */ { requests, operations }) =>
         method,
         ...[large, small, missing].map(ms),
       ]),
+    ),
+  ].join('\n');
+
+const describeScans = (/** @type {any[]} */ scans) =>
+  [
+    'Request bodies of 1.4 MB: medians in milliseconds',
+    table(
+      ['', 'bytes', 'JSON.parse', 'scan', 'all checks'],
+      scans.map(({ body, bytes, parse, scan, checks }) => [body, String(bytes), ...[parse, scan, checks].map(ms)]),
     ),
   ].join('\n');
 

@@ -115,6 +115,8 @@ describe('A JSON document', () => {
     ['a negative number that rounds to zero', '{"n":-2.4e-324}', 'n'],
     ['a number that rounds to zero without an exponent', `{"n":0.${'0'.repeat(400)}1}`, 'n'],
     ['a number that rounds to zero with a small exponent', `{"n":0.${'0'.repeat(250)}1e-99}`, 'n'],
+    ['a number that rounds to zero after many dashes', `{"text":"${'-'.repeat(5_000)}","n":1e-999}`, 'n'],
+    ['a number that rounds to zero after the last dash', `{"text":"${'-'.repeat(1_999)}","n":1e-999}`, 'n'],
     ['a number that rounds to zero with leading zeros in its exponent', '{"n":1e-00400}', 'n'],
   ])('is rejected with the path of %s', (_, text, field) => {
     expect(rejectionOf(text)).toMatchObject({ field });

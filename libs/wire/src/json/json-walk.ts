@@ -20,11 +20,15 @@ export class JsonWalk {
   violation: JsonViolation | undefined;
   private readonly path: (string | number)[] = [];
 
-  /** `members` and `depth` are those of the value's envelope, as negative numbers, so that the bounds do not include them. */
+  /**
+   * `members` and `depth` are those of the value's envelope, as negative numbers, so that the bounds do not include them.
+   * Without `hasEscapes`, the text has no escape, and so no NUL and no surrogate.
+   */
   constructor(
     value: Json,
     private members = 0,
     depth = 0,
+    private readonly hasEscapes = true,
   ) {
     this.visit(value, depth);
   }
@@ -64,7 +68,7 @@ export class JsonWalk {
     if (text.length * 3 > limit && Buffer.byteLength(text) > limit) {
       return this.reject(`must be a string of at most ${limit} bytes in UTF-8`);
     }
-    return isStorableText(text) || this.reject('must not contain NUL or a lone surrogate');
+    return !this.hasEscapes || isStorableText(text) || this.reject('must not contain NUL or a lone surrogate');
   }
 
   private visitNumber(value: number): boolean {

@@ -35,7 +35,7 @@ export function parseDocument(body: Uint8Array): JsonDocument {
 export function findViolation(document: JsonDocument, { hasEnvelope = false } = {}): JsonViolation | undefined {
   const { value, text } = document;
   const envelopeMembers = hasEnvelope ? Object.keys(value as object).length : 0;
-  const walk = new JsonWalk(value, -envelopeMembers, hasEnvelope ? -1 : 0);
+  const walk = new JsonWalk(value, -envelopeMembers, hasEnvelope ? -1 : 0, text.includes('\\'));
   return walk.violation ?? (mayHaveLoss(document, walk) ? findLoss(text) : undefined);
 }
 
@@ -49,6 +49,9 @@ export function parseAndCheckJson(bytes: Uint8Array): Json {
 
 /** A number that rounds to zero has an exponent of at least three digits, or many zeros after the decimal point. */
 const SMALL_EXPONENT = /[eE]-\d{3}/;
+const SMALL_EXPONENT_HERE = new RegExp(SMALL_EXPONENT, 'y');
+/** The dashes that are examined one by one. For more of them, a search of the complete text is faster. */
+const MAX_DASHES = 2_000;
 const MANY_ZEROS = Buffer.alloc(200, '0');
 
 /**
@@ -57,8 +60,18 @@ const MANY_ZEROS = Buffer.alloc(200, '0');
  */
 const mayHaveLoss = ({ bytes, text }: JsonDocument, { strings, hasRoundedInteger, hasZero }: JsonWalk): boolean =>
   hasRoundedInteger ||
-  (hasZero && (SMALL_EXPONENT.test(text) || bytes.includes(MANY_ZEROS))) ||
+  (hasZero && (hasSmallExponent(text) || bytes.includes(MANY_ZEROS))) ||
   strings !== countStrings(bytes);
+
+function hasSmallExponent(text: string): boolean {
+  let dash = text.indexOf('-');
+  for (let count = 0; dash !== -1 && count < MAX_DASHES; count += 1) {
+    SMALL_EXPONENT_HERE.lastIndex = dash - 1;
+    if (dash > 0 && SMALL_EXPONENT_HERE.test(text)) return true;
+    dash = text.indexOf('-', dash + 1);
+  }
+  return dash !== -1 && SMALL_EXPONENT.test(text.slice(dash - 1));
+}
 
 function decodeUtf8(bytes: Uint8Array): string {
   try {

@@ -14,6 +14,9 @@ const MARK = 0x80;
 /** Marks each zero byte of a word with 0x80, and each other byte with 0. */
 const zeroBytes = (word: number): number => ~(((word & LOW_BITS) + LOW_BITS) | word | LOW_BITS);
 
+/** Marks each byte of a word that is not zero with 1, and each zero byte with 0. */
+const nonZeroBytes = (word: number): number => ((((word & LOW_BITS) + LOW_BITS) | word) >>> 7) & ONES;
+
 /**
  * Counts the strings in the UTF-8 bytes of valid JSON, keys included. It counts the quotes that no backslash escapes, four bytes at
  * a time, because a loop over single bytes takes as long as `JSON.parse`.
@@ -33,8 +36,16 @@ export function countStrings(bytes: Uint8Array): number {
     /** The number of quotes for each of the four bytes of the words: at most BLOCK / 4, so no sum exceeds its byte. */
     let lanes = 0;
     if (end <= nextBackslash && escape === 0) {
-      for (let offset = start; offset < end; offset += 4)
-        lanes += zeroBytes(words.getInt32(offset, true) ^ QUOTES) >>> 7;
+      let others = 0;
+      // Four words at a time: this loop takes most of the time, and its overhead a third of it.
+      for (let offset = start; offset < end; offset += 16) {
+        others +=
+          nonZeroBytes(words.getInt32(offset, true) ^ QUOTES) +
+          nonZeroBytes(words.getInt32(offset + 4, true) ^ QUOTES) +
+          nonZeroBytes(words.getInt32(offset + 8, true) ^ QUOTES) +
+          nonZeroBytes(words.getInt32(offset + 12, true) ^ QUOTES);
+      }
+      quotes += BLOCK - (Math.imul(others, ONES) >>> 24);
     } else {
       let found = 0;
       for (let offset = start; offset < end; offset += 4) {
