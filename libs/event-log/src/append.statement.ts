@@ -1,6 +1,6 @@
 import { EVENT_SCHEMA_VERSIONS } from '@app/domain';
 import type { NamedStatement, TaskKey } from '@app/storage';
-import type { Append } from './append.js';
+import type { Append, AppendResult } from './append.js';
 import { GENESIS_HASH, HASH_VERSION } from './hash-chain.js';
 
 /** An append with its events in the form in which they are stored. */
@@ -20,9 +20,11 @@ export interface EncodedAppend {
 
 /** The result of `append_events`. */
 export interface AppendedRow {
-  readonly outcome: 'appended' | 'fenced' | 'received';
+  readonly outcome: AppendResult['outcome'];
+  /** Set if the outcome is `received`. */
   readonly receipt_task: string | null;
-  readonly receipt_fingerprint: Buffer | null;
+  /** Set if the outcome is `received` or `recorded`. */
+  readonly recorded_fingerprint: Buffer | null;
 }
 
 interface Argument {

@@ -1,14 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { decide, eventIdOf, positionEvents, type TaskCommand } from '@app/domain';
+import type { TaskCommand } from '@app/domain';
 import { DECODED_COLUMNS, type DecodedColumns, type TaskHead, type WrappedKeyColumns } from '@app/storage';
 import { Acta, type Replica } from '../../../test/support/acta.js';
 import { addMessage, aMessage, aTaskId, SUBMIT } from '../../../test/support/tasks.js';
-import type { Append } from './append.js';
 import { LOAD_HEAD } from './event-log.statements.js';
-
-const TENANT = 'acme';
-const TIME = '2026-01-01T00:00:00.000Z';
-const FINGERPRINT = Buffer.alloc(32, 1);
+import { anAppend, FINGERPRINT, TENANT } from '../../../test/support/an-append.js';
 
 let acta: Acta;
 let first: Replica;
@@ -18,31 +14,6 @@ beforeAll(async () => {
   [first, second] = await Promise.all([acta.replica({ concurrency: 0 }), acta.replica({ concurrency: 0 })]);
 });
 afterAll(() => acta?.close());
-
-/** Returns the append of a command's events to the task with a label, without rows of the read models. */
-function anAppend(task: string, head: TaskHead | null, command: TaskCommand, changes: Partial<Append> = {}): Append {
-  const taskId = aTaskId(task);
-  const { commandId = `command ${Math.random()}` } = changes;
-  const before = head?.state ?? null;
-  const decided = decide(before, taskId, command, TIME);
-  const eventIds = decided.map((_, ordinal) => eventIdOf(TENANT, taskId, commandId, ordinal));
-  const { events, causes, after } = positionEvents(before, decided, { recordedAt: TIME, eventIds });
-  return {
-    tenantId: TENANT,
-    taskId,
-    head,
-    events,
-    causes,
-    state: after,
-    rows: { queue: null },
-    recordedAt: TIME,
-    actor: { subject: 'alice', role: 'member' },
-    commandId,
-    fingerprint: FINGERPRINT,
-    leaseMs: 1_000,
-    ...changes,
-  };
-}
 
 async function headOf(task: string): Promise<TaskHead> {
   return (await first.log.head(TENANT, aTaskId(task)))!;

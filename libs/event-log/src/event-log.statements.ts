@@ -54,9 +54,3 @@ export const READ_FEED: NamedStatement = {
       and (e.epoch < $4 or e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()))
     order by e.epoch, e.transaction_id, e.position limit $5`,
 };
-
-/** Selects the fingerprint of the command that recorded an event. */
-export const COMMAND_OF_EVENT: NamedStatement = {
-  name: 'command_of_event',
-  text: 'select command_fingerprint from event where event_id = $2 and tenant_id = $1',
-};

@@ -6,8 +6,6 @@ import {
   EventDecoder,
   type Executor,
   ServerSecret,
-  SQL_STATE,
-  sqlStateOf,
   type StoredEvent,
   type TaskHead,
   type TaskKey,
@@ -18,7 +16,7 @@ import { Injectable } from '@nestjs/common';
 import type { Append, AppendResult, Receipt } from './append.js';
 import { type AppendedRow, appendValues } from './append.statement.js';
 import { APPEND_ONE, AppendBatches } from './append-batches.js';
-import { COMMAND_OF_EVENT, LOAD_HEAD, LOAD_RECEIPT, READ_FACTS, READ_STREAM } from './event-log.statements.js';
+import { LOAD_HEAD, LOAD_RECEIPT, READ_FACTS, READ_STREAM } from './event-log.statements.js';
 import { eventHash, GENESIS_HASH, HASH_VERSION, packAppendColumns } from './hash-chain.js';
 
 const FACTS_PAGE_SIZE = 1_000;
@@ -59,26 +57,19 @@ export class EventLog {
       ...encoded,
       pushes: webhookRows === undefined ? null : JSON.stringify(this.webhooks.encryptRows(webhookRows, key, append)),
     });
-    try {
-      const row =
-        executor === undefined
-          ? await this.batches.append(`${tenantId}\n${taskId}`, values)
-          : (await this.database.run<AppendedRow>(APPEND_ONE, values, executor))[0]!;
-      if (row.outcome === 'fenced') return { outcome: 'fenced' };
-      if (row.outcome === 'received') {
-        return { outcome: 'received', receipt: { taskId: row.receipt_task!, fingerprint: row.receipt_fingerprint! } };
-      }
-      return { outcome: 'appended', head: { state, hash, key }, events };
-    } catch (error) {
-      const sqlState = sqlStateOf(error);
-      const { constraint } = error as { constraint?: string };
-      if (sqlState === SQL_STATE.uniqueViolation && constraint === 'event_id' && executor === undefined) {
-        return { outcome: 'recorded', fingerprint: await this.fingerprintOf(tenantId, events[0]!.eventId) };
-      }
-      if (sqlState === SQL_STATE.versionConflict || sqlState === SQL_STATE.uniqueViolation)
-        return { outcome: 'conflict' };
-      if (sqlState === SQL_STATE.contextRingMismatch) return { outcome: 'other-ring' };
-      throw error;
+    const row =
+      executor === undefined
+        ? await this.batches.append({ ...lockKeysOf(append), values })
+        : (await this.database.run<AppendedRow>(APPEND_ONE, values, executor))[0]!;
+    switch (row.outcome) {
+      case 'appended':
+        return { outcome: 'appended', head: { state, hash, key }, events };
+      case 'received':
+        return { outcome: 'received', receipt: { taskId: row.receipt_task!, fingerprint: row.recorded_fingerprint! } };
+      case 'recorded':
+        return { outcome: 'recorded', fingerprint: row.recorded_fingerprint! };
+      default:
+        return { outcome: row.outcome };
     }
   }
 
@@ -155,12 +146,6 @@ export class EventLog {
     return state;
   }
 
-  /** Returns the fingerprint of the command whose first event has this id. */
-  private async fingerprintOf(tenantId: string, eventId: string): Promise<Buffer> {
-    const [row] = await this.database.run<{ command_fingerprint: Buffer }>(COMMAND_OF_EVENT, [tenantId, eventId]);
-    return row?.command_fingerprint ?? Buffer.alloc(0);
-  }
-
   /** Returns the columns of the new events: facts, encrypted contents and chained hashes. */
   private encodeEvents(append: Append, key: TaskKey | null) {
     const { actor, trace, protocolVersion = null } = append;
@@ -202,6 +187,16 @@ export class EventLog {
     });
     return { facts, contents, hashes };
   }
+}
+
+/**
+ * Returns the stream of an append, and its position in a batch. Existing streams come first, because a new task waits for nothing
+ * but its context and its message. All batches lock contexts in one order, too.
+ */
+function lockKeysOf({ tenantId, taskId, head, state }: Append): { readonly stream: string; readonly position: string } {
+  const stream = `${tenantId}\n${taskId}`;
+  const position = head === null ? `1\n${tenantId}\n${state.owner}\n${state.contextId}\n${taskId}` : `0\n${stream}`;
+  return { stream, position };
 }
 
 interface ReceiptColumns {

@@ -21,7 +21,7 @@ export {
   type StorageOptions,
 } from './postgres/open-storage.js';
 export type { Schema, StoredEvent } from './postgres/schema.js';
-export { isRolledBack, isUnavailable, SQL_STATE, sqlStateOf } from './postgres/sql-state.js';
+export { isLockTimeout, isRolledBack, isUnavailable, SQL_STATE, sqlStateOf } from './postgres/sql-state.js';
 export {
   differenceFromSnapshot,
   explainStatementError,

@@ -10,6 +10,15 @@ const TENANTS_WITH_WAITING_RUNS = `tenants as (
     )`;
 
 /**
+ * Locks the rows of the queue and of their tasks, and skips those that another transaction has locked. An append in the same
+ * transaction would wait for the task row, and the tasks of all tenants in the transaction would wait with it.
+ */
+const TASK_OF_ROW = 'join task t on t.tenant_id = r.tenant_id and t.task_id = r.task_id';
+/** Candidates beyond the requested number, for rows that other transactions have locked. */
+const SPARE = 8;
+const LOCK_UNLOCKED = 'for update of r skip locked for no key update of t skip locked';
+
+/**
  * Waiting tasks of the agents $1, fair between tenants: first the oldest task of each tenant, then the second oldest, and
  * so on. The tenants after $3, which had the last turn, come first. So a tenant with ten thousand tasks delays the single
  * task of a different tenant by one claim, even if the worker has a single slot. Ordered by age only, the tenant that
@@ -24,22 +33,22 @@ export const WAITING: NamedStatement = {
         from run_queue
         where run_id is null and tenant_id = t.tenant_id and agent = any($1)
           and (not_before is null or not_before <= clock_timestamp())
-        order by queued_at limit $2 * 2
+        order by queued_at limit $2 * 2 + ${SPARE}
       ) q
-      order by q.nth, had_turn, q.tenant_id limit $2 * 2
+      order by q.nth, had_turn, q.tenant_id limit $2 * 2 + ${SPARE}
     )
     select r.tenant_id, r.task_id
-    from candidates c join run_queue r on r.tenant_id = c.tenant_id and r.task_id = c.task_id
-    where r.run_id is null order by c.nth, c.had_turn, c.tenant_id limit $2 for update of r skip locked`,
+    from candidates c join run_queue r on r.tenant_id = c.tenant_id and r.task_id = c.task_id ${TASK_OF_ROW}
+    where r.run_id is null order by c.nth, c.had_turn, c.tenant_id limit $2 ${LOCK_UNLOCKED}`,
 };
 
 /** Waiting tasks for a remote worker: of its tenant, agents and rings. */
 export const WAITING_FOR_WORKER: NamedStatement = {
   name: 'waiting_runs_for_worker',
-  text: `select tenant_id, task_id from run_queue
-    where run_id is null and tenant_id = $1 and agent = any($2) and ring = any($3)
-      and (not_before is null or not_before <= clock_timestamp())
-    order by queued_at limit $4 for update skip locked`,
+  text: `select r.tenant_id, r.task_id from run_queue r ${TASK_OF_ROW}
+    where r.run_id is null and r.tenant_id = $1 and r.agent = any($2) and r.ring = any($3)
+      and (r.not_before is null or r.not_before <= clock_timestamp())
+    order by r.queued_at limit $4 ${LOCK_UNLOCKED}`,
 };
 
 /**
@@ -79,14 +88,14 @@ export const WAITING_WITHIN_LIMIT: NamedStatement = {
         where run_id is null and tenant_id = t.tenant_id and agent = any($1)
           and ($6::text[] is null or ring = any($6))
           and (not_before is null or not_before <= clock_timestamp())
-        order by queued_at limit $2
+        order by queued_at limit $2 + ${SPARE}
       ) q
       where q.nth <= $5 - (select count(*) from run_queue r where r.run_id is not null and r.tenant_id = t.tenant_id)
-      order by q.nth, had_turn, q.tenant_id limit $2
+      order by q.nth, had_turn, q.tenant_id limit $2 + ${SPARE}
     )
     select r.tenant_id, r.task_id
-    from candidates c join run_queue r on r.tenant_id = c.tenant_id and r.task_id = c.task_id
-    where r.run_id is null order by c.nth, c.had_turn, c.tenant_id for update of r skip locked`,
+    from candidates c join run_queue r on r.tenant_id = c.tenant_id and r.task_id = c.task_id ${TASK_OF_ROW}
+    where r.run_id is null order by c.nth, c.had_turn, c.tenant_id limit $2 ${LOCK_UNLOCKED}`,
 };
 
 export const ANY_WAITING: NamedStatement = {
@@ -97,15 +106,15 @@ export const ANY_WAITING: NamedStatement = {
 
 export const EXPIRED: NamedStatement = {
   name: 'expired_runs',
-  text: `select tenant_id, task_id from run_queue
-    where run_id is not null and lease_expires_at <= clock_timestamp()
-    order by lease_expires_at limit $1 for update skip locked`,
+  text: `select r.tenant_id, r.task_id from run_queue r ${TASK_OF_ROW}
+    where r.run_id is not null and r.lease_expires_at <= clock_timestamp()
+    order by r.lease_expires_at limit $1 ${LOCK_UNLOCKED}`,
 };
 
 export const OVERDUE_CANCELS: NamedStatement = {
   name: 'overdue_cancels',
-  text: `select tenant_id, task_id from run_queue
-    where cancel_deadline <= clock_timestamp() order by cancel_deadline limit $1 for update skip locked`,
+  text: `select r.tenant_id, r.task_id from run_queue r ${TASK_OF_ROW}
+    where r.cancel_deadline <= clock_timestamp() order by r.cancel_deadline limit $1 ${LOCK_UNLOCKED}`,
 };
 
 /** A separate statement after the locks, because the snapshot of the locking statement can be older than the locks. */

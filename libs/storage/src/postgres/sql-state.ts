@@ -5,19 +5,15 @@ import { hasErrorCode } from '@app/embedded-postgres';
  * that start with `AC` are raised by the functions in `migrations/`.
  */
 export const SQL_STATE = {
-  uniqueViolation: '23505',
   readOnlySqlTransaction: '25006',
   invalidAuthorizationSpecification: '28000',
   invalidPassword: '28P01',
   invalidCatalogName: '3D000',
   insufficientPrivilege: '42501',
   tooManyConnections: '53300',
+  lockNotAvailable: '55P03',
   /** An UPDATE, DELETE or TRUNCATE of a table that only grows. */
   appendOnly: 'AC403',
-  /** The expected version is not the version of the task row. */
-  versionConflict: 'AC409',
-  /** The context of a new task belongs to a different ring. */
-  contextRingMismatch: 'AC422',
 } as const;
 
 /** The first two characters of a SQLSTATE. */
@@ -86,6 +82,11 @@ export function isUnavailable(error: unknown): boolean {
  */
 export function isQueryTimeout(error: unknown): boolean {
   return error instanceof Error && QUERY_TIMEOUT.test(error.message);
+}
+
+/** Returns whether a statement was rolled back because another transaction held a lock for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === SQL_STATE.lockNotAvailable;
 }
 
 /** Returns whether the server certainly rolled the statement back. After a lost connection the outcome is unknown. */

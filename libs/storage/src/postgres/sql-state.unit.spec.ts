@@ -12,7 +12,7 @@ describe('isUnavailable', () => {
     },
   );
 
-  it.each(['22P02', '23505', '42P01', 'AC409', 'XX000', '25001'])('is false for SQLSTATE %s', (code) => {
+  it.each(['22P02', '23505', '42P01', 'AC403', 'XX000', '25001'])('is false for SQLSTATE %s', (code) => {
     expect(isUnavailable(sqlError(code))).toBe(false);
   });
 
@@ -33,7 +33,7 @@ describe('isUnavailable', () => {
 });
 
 describe('isRolledBack', () => {
-  it.each(['22P02', '23505', '40P01', '53300', 'AC409'])('is true for SQLSTATE %s', (code) => {
+  it.each(['22P02', '23505', '40P01', '53300', 'AC403'])('is true for SQLSTATE %s', (code) => {
     expect(isRolledBack(sqlError(code))).toBe(true);
   });
 
