@@ -72,6 +72,12 @@ export const SUITES = [
     smoke: 'libs/webhooks/src/sender/tenant-shares.int.spec.ts',
   },
   {
+    name: 'unusual-databases',
+    about: 'a server on databases with unusual defaults',
+    command: [...JEST, 'test/e2e/operations/unusual-databases.e2e.spec.ts'],
+    smoke: 'test/e2e/operations/unusual-databases.e2e.spec.ts',
+  },
+  {
     name: 'example-workers',
     about: 'every case of the worker API with the workers in Python and Bash',
     command: [...JEST, 'test/e2e/agents/example-workers.e2e.spec.ts'],

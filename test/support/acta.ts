@@ -224,6 +224,11 @@ export class Acta {
     return this.database.url;
   }
 
+  /** The name of the application role. */
+  get role(): string {
+    return this.database.role;
+  }
+
   async replica(options: ReplicaOptions = {}): Promise<Replica> {
     const replica = await Replica.open(this.url, options);
     this.replicas.push(replica);

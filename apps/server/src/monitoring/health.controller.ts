@@ -14,7 +14,7 @@ import { Public, Surface } from '../edge/routes/route-config.js';
 export class HealthController implements OnModuleDestroy {
   private isClosing = false;
   /** All probes share one query, because each query holds a connection until the database responds. */
-  private running: Promise<boolean> | null = null;
+  private running: Promise<DatabaseState> | null = null;
 
   constructor(
     private readonly database: Database,
@@ -24,16 +24,16 @@ export class HealthController implements OnModuleDestroy {
 
   @Get()
   async health(@Res() reply: FastifyReply): Promise<void> {
-    const isReachable = await this.isDatabaseReachable();
+    const database = await this.databaseState();
     const { capabilities } = this.cards.describe();
-    const status = this.statusWith(isReachable);
+    const status = this.statusWith(database);
     const body = {
       status,
       protocolVersions: PROTOCOL_VERSIONS,
       bindings: [...A2A_BINDINGS, 'REST'],
       capabilities,
       agents: this.agents.all().map(({ name, version }) => ({ name, version })),
-      database: isReachable ? 'ok' : 'unreachable',
+      database,
     };
     void reply.code(codeOf(status)).send(body);
   }
@@ -46,33 +46,37 @@ export class HealthController implements OnModuleDestroy {
 
   @Get('ready')
   async ready(@Res() reply: FastifyReply): Promise<void> {
-    const status = this.statusWith(await this.isDatabaseReachable());
-    void reply.code(codeOf(status)).send({ status });
+    const database = await this.databaseState();
+    const status = this.statusWith(database);
+    void reply.code(codeOf(status)).send({ status, ...(database === 'ok' ? {} : { database }) });
   }
 
   onModuleDestroy(): void {
     this.isClosing = true;
   }
 
-  private statusWith(isReachable: boolean): Status {
+  private statusWith(database: DatabaseState): Status {
     if (this.isClosing) return 'draining';
-    return isReachable ? 'ok' : 'unavailable';
+    return database === 'ok' ? 'ok' : 'unavailable';
   }
 
-  private isDatabaseReachable(): Promise<boolean> {
+  private databaseState(): Promise<DatabaseState> {
     this.running ??= this.database.pool
-      .query('select 1')
+      .query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
       .then(
-        () => true,
-        () => false,
+        ({ rows }): DatabaseState => (rows[0]!.standby ? 'read-only' : 'ok'),
+        (): DatabaseState => 'unreachable',
       )
       .finally(() => (this.running = null));
-    return Promise.race([this.running, delay(PROBE_TIMEOUT_MS, false, { ref: false })]);
+    return Promise.race([this.running, delay(PROBE_TIMEOUT_MS, 'unreachable' as const, { ref: false })]);
   }
 }
 
 /** Probes have short timeouts. A database that takes longer to respond counts as unreachable. */
 const PROBE_TIMEOUT_MS = 2_000;
+
+/** `read-only`: the server has become a standby, for example during a failover. */
+type DatabaseState = 'ok' | 'read-only' | 'unreachable';
 
 type Status = 'ok' | 'unavailable' | 'draining';
 

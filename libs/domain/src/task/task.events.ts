@@ -95,7 +95,9 @@ interface TurnFacts {
 export type FailureReason = 'agent' | 'attempts-exhausted' | 'invalid-agent-response';
 /** `status-410`: the target responded that it no longer exists (RFC 9110, section 15.5.11). */
 export type RetirementReason = 'status-410';
-export type LossReason = 'lease-expired' | 'retryable-error' | 'released' | 'process-ended' | 'timed-out';
+/** `database-error`: the database rejected a read or a write of the run for a reason that the agent cannot have caused. */
+export type LossReason =
+  'lease-expired' | 'retryable-error' | 'released' | 'process-ended' | 'timed-out' | 'database-error';
 
 export type TaskEventType = keyof TaskEventFacts;
 

@@ -3,7 +3,7 @@ import { BOUNDS } from '../bounds.js';
 import { encodedBytes, type Message } from '../content.js';
 import { DomainError } from '../errors.js';
 import type { Fence, Loss, RunOutput, TaskCommand } from './task.commands.js';
-import type { TaskEvent, TaskEventFacts } from './task.events.js';
+import type { LossReason, TaskEvent, TaskEventFacts } from './task.events.js';
 import { evolve, nextPosition } from './task.evolve.js';
 import { activeRun, isTerminal, type TaskState } from './task.state.js';
 
@@ -39,9 +39,12 @@ export function recordRun(
   return events;
 }
 
+/** Losses that use no attempt, because the agent did nothing wrong. */
+const UNCOUNTED: readonly LossReason[] = ['released', 'database-error'];
+
 /** Returns the events of a lost run: a retry, or the end of the task. `seq` is that of the write that released the run, if any. */
 export function loseRun(state: TaskState, loss: Loss, seq?: number): TaskEvent[] {
-  const { reason, retry, cause, counted = reason !== 'released', ownProcess = false } = loss;
+  const { reason, retry, cause, counted = !UNCOUNTED.includes(reason), ownProcess = false } = loss;
   const run = activeRun(state);
   if (run === null) return [];
   const lost: TaskEvent = {

@@ -1,5 +1,5 @@
 import { activeRun, type ConversationMessage, DomainError, type Loss, type RunOutput, TaskFold } from '@app/domain';
-import { Database, isUnavailable } from '@app/storage';
+import { Database, isUnavailable, sqlStateOf } from '@app/storage';
 import { TaskReader, TaskWriter } from '@app/tasks';
 import { Injectable } from '@nestjs/common';
 import { CancelRequested, RunTimeout } from '../agents/agent.contract.js';
@@ -7,7 +7,7 @@ import type { LoadedAgent } from '../agents/agents.js';
 import { FailureLog } from '../execution-failure.js';
 import { activeFence } from '../queue/active-fence.js';
 import type { AppliedTask } from '../queue/apply-to-locked.js';
-import { RELEASED, retryAfterAttempt } from '../queue/retry-policy.js';
+import { RELEASED, retryAfterAttempt, retryAfterDatabaseError } from '../queue/retry-policy.js';
 import { retryWhile } from '../queue/retry-while.js';
 import { toMessage } from '../turn/agent-output.js';
 import type { AgentTurn, TurnFacts } from '../turn/agent-turn.js';
@@ -45,6 +45,8 @@ export class Run {
   private released = false;
   private lost = false;
   private timedOut: AttemptLost | null = null;
+  /** The database rejected the read of the messages. */
+  private unreadable = false;
   private stopWaiting: (() => void) | null = null;
   /** On this process's monotonic clock. The database decides by its own clock. */
   private leaseEnd: number;
@@ -123,7 +125,10 @@ export class Run {
     const { runWriter } = this;
     const limit = this.limitTime();
     try {
-      const turn = await this.turn();
+      const turn = await this.turn().catch((error: unknown) => {
+        this.unreadable = sqlStateOf(error) !== undefined;
+        throw error;
+      });
       const ownProcess = this.claimed.head.state.ownProcess === true;
       await this.untilAborted(this.agent.execute(turn, { ownProcess }));
       if (!runWriter.hasEnded) {
@@ -155,10 +160,14 @@ export class Run {
       await runWriter.recordOutcome({ type: 'fail', invalid: true, message: toMessage(error.message, taskId) });
     } else if (runWriter.hasFailed) {
       this.report('agent output not recorded', error);
-      await runWriter.recordOutcome({
-        type: 'fail',
-        message: toMessage('the output of the agent cannot be recorded', taskId),
-      });
+      await runWriter.recordOutcome(
+        sqlStateOf(error) === undefined
+          ? { type: 'fail', message: toMessage('the output of the agent cannot be recorded', taskId) }
+          : await this.lossByDatabaseError(error),
+      );
+    } else if (this.unreadable) {
+      this.report('task not read', error);
+      await runWriter.recordOutcome(await this.lossByDatabaseError(error));
     } else if (runWriter.hasEnded) {
       // The outcome is recorded. An error that the agent throws after it has no effect.
       await runWriter.flush();
@@ -179,6 +188,13 @@ export class Run {
   private async lossOf({ message: cause, loss }: AttemptLost): Promise<RunOutput> {
     const retry = loss.counted === false ? RELEASED : await this.retryAfterBackoff();
     return { type: 'lost', cause, ...loss, retry };
+  }
+
+  /** An unexpected error of the database must not end the task, nor be blamed on its agent. */
+  private async lossByDatabaseError(error: unknown): Promise<RunOutput> {
+    const now = await this.whileLeased(() => this.services.database.now());
+    const retry = retryAfterDatabaseError(this.claimed.head.state.leaseGeneration, now);
+    return { type: 'lost', reason: 'database-error', cause: `the database reported ${sqlStateOf(error)}`, retry };
   }
 
   private async retryAfterBackoff(): Promise<Loss['retry']> {

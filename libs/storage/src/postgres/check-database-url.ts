@@ -4,6 +4,7 @@ import { isQueryTimeout, SQL_STATE } from './sql-state.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MIN_POSTGRES_VERSION = 15;
+const ENCODING = 'UTF8';
 
 /** The variable that an error names. */
 export type UrlVariable = 'DATABASE_URL' | 'ACTA_OWNER_DATABASE_URL';
@@ -21,13 +22,19 @@ export async function checkDatabaseUrl(
   const database = `the database ${client.database} on ${client.host}:${client.port}`;
   try {
     await client.connect();
-    const { rows } = await client.query<{ version: string; standby: boolean }>(
-      `select current_setting('server_version_num') as version, pg_is_in_recovery() as standby`,
+    const { rows } = await client.query<{ version: string; standby: boolean; encoding: string }>(
+      `select current_setting('server_version_num') as version, pg_is_in_recovery() as standby,
+        current_setting('server_encoding') as encoding`,
     );
     const major = Math.trunc(Number(rows[0]!.version) / 10_000);
     if (major < MIN_POSTGRES_VERSION) {
       throw new StorageError(
         `${variable} names a server of Postgres ${major}, and Acta needs ${MIN_POSTGRES_VERSION} or later: upgrade it, or use a different server.`,
+      );
+    }
+    if (rows[0]!.encoding !== ENCODING) {
+      throw new StorageError(
+        `${variable} names a database with the encoding ${rows[0]!.encoding} (${database}), which cannot contain every text: create one with createdb --template=template0 --encoding=${ENCODING}.`,
       );
     }
     if (rows[0]!.standby) {

@@ -14,6 +14,14 @@ const MAX_CONNECTIONS = 16;
  */
 const PLANNER_SETTINGS = 'set random_page_cost = 1.1; set max_parallel_workers_per_gather = 0';
 /**
+ * What the statements and the driver rely on. A role or a database can have other defaults: a different date style makes every read
+ * fail, and a stricter isolation makes concurrent appends fail.
+ */
+const SESSION_SETTINGS = `set datestyle = 'ISO, MDY'; set intervalstyle = 'postgres'; set timezone = 'UTC'; set bytea_output = 'hex';
+  set client_encoding = 'UTF8'; set default_transaction_isolation = 'read committed'; set default_transaction_read_only = off;
+  set default_transaction_deferrable = off; set standard_conforming_strings = on; set quote_all_identifiers = off;
+  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+/**
  * Limits names to the schema that contains the tables, so that an object in a different schema cannot be used instead. The
  * search_path of the role selects that schema; before the first migration, it is the schema in which tables are created. It
  * takes 1.5 ms, so later connections set the path that it returns.
@@ -186,7 +194,9 @@ export class Database {
     const timeout = `set statement_timeout = ${Math.round(queryTimeoutMs * STATEMENT_TIMEOUT_SHARE)}`;
     const path = this.searchPath === null ? PIN_SEARCH_PATH : `set search_path = ${this.searchPath}`;
     // The driver returns an array for several statements. Its types omit that.
-    const results = (await client.query(`${PLANNER_SETTINGS}; ${timeout}; ${path}`)) as unknown as pg.QueryResult[];
+    const results = (await client.query(
+      `${PLANNER_SETTINGS}; ${SESSION_SETTINGS}; ${timeout}; ${path}`,
+    )) as unknown as pg.QueryResult[];
     this.searchPath ??= (results.at(-1)!.rows[0] as { path: string | null }).path;
   }
 
