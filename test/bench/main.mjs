@@ -3,6 +3,7 @@ import { measureAccess } from './phases/access.mjs';
 import { measureJsonScan } from './phases/json-scan.mjs';
 import { measureLists } from './phases/list-tasks.mjs';
 import { measureStarts, measureTokens } from './phases/latency.mjs';
+import { measureIsolation } from './phases/isolation.mjs';
 import { watchMemory } from './phases/memory.mjs';
 import { openPostgres } from './postgres.mjs';
 import { measureRecovery } from './phases/recovery.mjs';
@@ -14,13 +15,14 @@ import { compare } from './phases/throughput.mjs';
 import { measureWebhooks } from './phases/webhooks.mjs';
 
 const HELP = `npm run bench -- [--quick] [--json] [--list] [--streams] [--latency] [--recovery]
-               [--webhooks] [--access] [--scan]
+               [--webhooks] [--access] [--scan] [--isolation]
   --quick     shorter phases
   --json      print the results as JSON; progress goes to stderr
   --list      only ListTasks with 1,000 and 100,000 tasks, with the query plans
   --streams   only 1,000 open streams
   --latency   only the latency of starts and tokens between processes
   --recovery  only the recovery of the runs of a killed and of a stopped worker
+  --isolation only sends to an agent module in its own process and in the server
   --access    only the latency of requests for tasks of others and for missing tasks
   --scan      only the checks of request bodies of 1.4 MB beside JSON.parse
   --webhooks  only the latency of webhooks while 250 targets of another tenant never respond
@@ -29,17 +31,18 @@ drops its own databases there. Exits with code 1 if a target is missed, and name
 
 const { values: flags } = parseArgs({
   options: Object.fromEntries(
-    ['quick', 'json', 'list', 'streams', 'latency', 'recovery', 'webhooks', 'access', 'scan', 'help'].map((name) => [
-      name,
-      { type: 'boolean' },
-    ]),
+    ['quick', 'json', 'list', 'streams', 'latency', 'recovery', 'webhooks', 'access', 'scan', 'isolation', 'help'].map(
+      (name) => [name, { type: 'boolean' }],
+    ),
   ),
 });
 if (flags.help) {
   console.log(HELP);
   process.exit();
 }
-const chosen = ['list', 'streams', 'latency', 'recovery', 'webhooks', 'access', 'scan'].filter((phase) => flags[phase]);
+const chosen = ['list', 'streams', 'latency', 'recovery', 'webhooks', 'access', 'scan', 'isolation'].filter(
+  (phase) => flags[phase],
+);
 /** Without a chosen phase, every phase runs. */
 const runs = (/** @type {string} */ phase) => chosen.length === 0 || chosen.includes(phase);
 const log = (/** @type {string} */ line) => (flags.json ? console.error(line) : console.log(line));
@@ -72,6 +75,11 @@ try {
   if (runs('webhooks')) {
     log('webhooks beside targets that never respond');
     results.webhooks = await measureWebhooks(postgres, { silentTargets: 250, forMs: flags.quick ? 15_000 : 35_000 });
+  }
+  if (runs('isolation')) {
+    log('sends to an agent module in its own process and in the server');
+    const rounds = flags.quick ? { rounds: 3, forMs: 3_000 } : { rounds: 5, forMs: 5_000 };
+    results.isolation = await measureIsolation(postgres, rounds);
   }
   if (runs('access')) {
     log('requests for tasks of others');

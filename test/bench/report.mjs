@@ -15,6 +15,7 @@ export function describe(
     recovery,
     webhooks,
     access,
+    isolation,
     scans,
     targets,
   },
@@ -26,6 +27,7 @@ export function describe(
     ...(starts === undefined ? [] : [describeLatency(starts, tokens)]),
     ...(recovery === undefined ? [] : [describeRecovery(recovery)]),
     ...(webhooks === undefined ? [] : [describeWebhooks(webhooks)]),
+    ...(isolation === undefined ? [] : [describeIsolation(isolation)]),
     ...(access === undefined ? [] : [describeAccess(access)]),
     ...(scans === undefined ? [] : [describeScans(scans)]),
     ...(streams === undefined ? [] : [describeStreams(streams)]),
@@ -67,6 +69,19 @@ const describeStatements = (/** @type {{ command: string, roundTrips: number, na
       ['', 'round trips', 'statements'],
       statements.map(({ command, roundTrips, names }) => [command, String(roundTrips), names.join(', ')]),
     ),
+  ].join('\n');
+
+const describeIsolation = (/** @type {any} */ { ratio, ...figures }) =>
+  [
+    'Blocking sends to an agent module on 16 connections: medians of the rounds, in milliseconds',
+    table(
+      ['', 'per second', 'p50', 'p99'],
+      [
+        ['in the server', figures.none],
+        ['in its own process', figures.process],
+      ].map(([name, { perSecond, p50, p99 }]) => [name, perSecond.toFixed(0), ms(p50), ms(p99)]),
+    ),
+    `  Ratio ${ratio.toFixed(2)}`,
   ].join('\n');
 
 const describeAccess = (/** @type {any} */ { requests, operations }) =>

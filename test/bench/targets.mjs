@@ -17,6 +17,7 @@ export function targetsOf(
     webhooks,
     access,
     scans,
+    isolation,
   },
 ) {
   /** @type {Target[]} */
@@ -59,6 +60,10 @@ export function targetsOf(
       besideSilent.max <= 2_000,
       'ms',
     );
+  }
+  if (isolation !== undefined) {
+    const { ratio } = isolation;
+    addTarget('an agent module in its own process reaches 0.75 of the rate in the server', ratio, ratio >= 0.75);
   }
   if (access !== undefined) {
     for (const [method, { large, small, missing }] of Object.entries(access.operations)) {

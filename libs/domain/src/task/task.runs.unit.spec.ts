@@ -3,6 +3,7 @@ import { given } from '../../../../test/support/decider-spec.js';
 import {
   agentMessage,
   CANCEL_REQUESTED,
+  CLAIM,
   COMPLETED,
   FENCE,
   INPUT_REQUESTED,
@@ -14,7 +15,9 @@ import {
 } from '../../../../test/support/tasks.js';
 import { BOUNDS } from '../bounds.js';
 import type { RunOutput, TaskCommand } from './task.commands.js';
+import { decide } from './task.decide.js';
 import type { TaskEvent } from './task.events.js';
+import { evolveAll } from './task.evolve.js';
 
 const ARTIFACT: Extract<RunOutput, { type: 'artifact' }> = {
   type: 'artifact',
@@ -23,6 +26,8 @@ const ARTIFACT: Extract<RunOutput, { type: 'artifact' }> = {
   append: false,
   last: false,
 };
+const TIME = '2026-01-01T00:00:00.000Z';
+const stateOf = (events: readonly TaskEvent[]) => evolveAll(null, events, TIME)!;
 const message = agentMessage('text');
 
 describe('RecordRun', () => {
@@ -231,6 +236,33 @@ describe('LoseRun', () => {
     given(RUNNING)
       .when(loseRun({ reason: 'released', retry: { ...RETRY, maxAttempts: 1 } }))
       .then([{ type: 'RunLost' }, { type: 'RunRetried', facts: { counted: false } }]);
+  });
+
+  it('records the cause, which the message of the last attempt names', () => {
+    const cause = 'agent process exited with code 1';
+    given(RUNNING)
+      .when(loseRun({ reason: 'process-ended', cause, ownProcess: true, retry: { ...RETRY, maxAttempts: 1 } }))
+      .then([
+        { type: 'RunLost', facts: { reason: 'process-ended', cause, ownProcess: true } },
+        { content: { message: { parts: [{ text: `all 1 attempts were lost; the last one: ${cause}` }] } } },
+      ]);
+  });
+
+  it('does not count a run that ended because of another one, and retries it even after the last attempt', () => {
+    given(RUNNING)
+      .when(loseRun({ reason: 'process-ended', counted: false, retry: { ...RETRY, maxAttempts: 1 } }))
+      .then([{ type: 'RunLost' }, { type: 'RunRetried', facts: { counted: false } }]);
+  });
+
+  it('gives the later runs of the turn a process of their own, and not those of the next turn', () => {
+    const lost = decide(stateOf(RUNNING), 'task-1', loseRun({ reason: 'process-ended', ownProcess: true }), TIME);
+    const retried = stateOf([...RUNNING, ...lost]);
+    expect(retried.ownProcess).toBe(true);
+    const again = decide(retried, 'task-1', { type: 'ClaimRun', claim: CLAIM }, TIME);
+    const running = stateOf([...RUNNING, ...lost, ...again]);
+    expect(running.ownProcess).toBe(true);
+    const asked: TaskEvent = { type: 'InputRequested', facts: { runId: 'run-1', seq: 1, nextTurn: true } };
+    expect(stateOf([...RUNNING, ...lost, ...again, asked]).ownProcess).toBeUndefined();
   });
 
   it('cancels the task if a cancel is pending', () => {

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import type { AgentTurn } from '../turn/agent-turn.js';
 import { AttemptLost } from '../turn/attempt-lost.js';
-import { LineChannel } from './line-channel.js';
+import { LineChannel } from './channel/line-channel.js';
 import { forget, killAtExit, killGroup } from './process-limits.js';
 import { ProcessWatch } from './process-watch.js';
-import type { FromAgent, RemoteFunction, SentAgent, ToAgent } from './protocol.js';
+import type { FromAgent, RemoteFunction, SentAgent, ToAgent } from './channel/protocol.js';
 import { type AgentChannel, RemoteRun } from './remote-run.js';
-import { fromSentError } from './sent-error.js';
+import { fromSentError } from './channel/sent-error.js';
 
 export interface AgentProcessOptions {
   /** How long a process may leave pings unanswered before it is killed, in milliseconds. */

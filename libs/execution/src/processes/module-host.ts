@@ -1,6 +1,6 @@
 import type { AgentTurn } from '../turn/agent-turn.js';
 import { AgentProcess, type AgentProcessOptions } from './agent-process.js';
-import type { RemoteFunction, SentAgent } from './protocol.js';
+import type { RemoteFunction, SentAgent } from './channel/protocol.js';
 
 /** Number of processes with one run each that a module may have at a time. Starting many at once would slow down everything. */
 const MAX_OWN = 2;

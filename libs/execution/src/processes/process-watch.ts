@@ -1,5 +1,5 @@
 import { residentBytes } from './process-limits.js';
-import { RESPONSIVE_MS } from './protocol.js';
+import { RESPONSIVE_MS } from './channel/protocol.js';
 
 interface WatchLimits {
   readonly unresponsiveMs: number;

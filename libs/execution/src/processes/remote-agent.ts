@@ -1,6 +1,6 @@
 import type { Agent } from '../agents/agent.contract.js';
 import type { ModuleHost } from './module-host.js';
-import type { RemoteFunction, SentAgent } from './protocol.js';
+import type { RemoteFunction, SentAgent } from './channel/protocol.js';
 
 /** The fields of an agent that its process sends, and its functions. */
 const FIELDS = {

@@ -1,10 +1,10 @@
 import type { Message, RunOutput } from '@app/domain';
 import type { AgentTurn } from '../turn/agent-turn.js';
 import { AttemptLost } from '../turn/attempt-lost.js';
-import { FlowControl } from './flow-control.js';
-import type { LineChannel } from './line-channel.js';
-import { type FromAgent, type SentMessage, type ToAgent, WINDOW_BYTES } from './protocol.js';
-import { fromSentError, toSentError } from './sent-error.js';
+import { FlowControl } from './channel/flow-control.js';
+import type { LineChannel } from './channel/line-channel.js';
+import { type FromAgent, type SentMessage, type ToAgent, WINDOW_BYTES } from './channel/protocol.js';
+import { fromSentError, toSentError } from './channel/sent-error.js';
 
 export type AgentChannel = LineChannel<ToAgent, FromAgent>;
 

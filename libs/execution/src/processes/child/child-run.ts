@@ -3,10 +3,10 @@ import type { Agent } from '../../agents/agent.contract.js';
 import { createAgentContext } from '../../turn/agent-context.js';
 import type { MessageRequests } from '../../turn/conversation.js';
 import { MessageQueue } from '../../turn/message-queue.js';
-import { FlowControl } from '../flow-control.js';
-import type { LineChannel } from '../line-channel.js';
-import type { FromAgent, SentError, SentMessage, ToAgent } from '../protocol.js';
-import { fromSentError, toSentError } from '../sent-error.js';
+import { FlowControl } from '../channel/flow-control.js';
+import type { LineChannel } from '../channel/line-channel.js';
+import type { FromAgent, SentError, SentMessage, ToAgent } from '../channel/protocol.js';
+import { fromSentError, toSentError } from '../channel/sent-error.js';
 
 /** The agent's end of a run: it gives the agent its `ctx`, and sends the outputs to Acta. */
 export class ChildRun {

@@ -1,6 +1,6 @@
 import type { Agent } from '../../agents/agent.contract.js';
-import type { LineChannel } from '../line-channel.js';
-import type { FromAgent, ToAgent } from '../protocol.js';
+import type { LineChannel } from '../channel/line-channel.js';
+import type { FromAgent, ToAgent } from '../channel/protocol.js';
 import { ChildRun } from './child-run.js';
 
 type RunMessage = Extract<ToAgent, { readonly run: string }>;

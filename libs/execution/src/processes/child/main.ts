@@ -1,11 +1,11 @@
 import { Socket } from 'node:net';
 import type { Agent } from '../../agents/agent.contract.js';
 import { importAgentModule } from '../../agents/import-module.js';
-import { LineChannel } from '../line-channel.js';
+import { LineChannel } from '../channel/line-channel.js';
 import { killGroup } from '../process-limits.js';
-import { type FromAgent, RESPONSIVE_MS, type ToAgent } from '../protocol.js';
+import { type FromAgent, RESPONSIVE_MS, type ToAgent } from '../channel/protocol.js';
 import { toSentAgent } from '../remote-agent.js';
-import { toSentError } from '../sent-error.js';
+import { toSentError } from '../channel/sent-error.js';
 import { ChildRuns } from './child-runs.js';
 import { endWith } from './end-with-parent.js';
 

@@ -1,5 +1,5 @@
 import type { Message, MessageRequest, RunOutput } from '@app/domain';
-import type { TurnFacts } from '../turn/agent-turn.js';
+import type { TurnFacts } from '../../turn/agent-turn.js';
 
 /**
  * The messages between Acta and the process of an agent module. Each is one line of JSON. Lines with `run` and content

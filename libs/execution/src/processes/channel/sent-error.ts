@@ -1,5 +1,5 @@
 import { DomainError } from '@app/domain';
-import { CancelRequested, RunTimeout } from '../agents/agent.contract.js';
+import { CancelRequested, RunTimeout } from '../../agents/agent.contract.js';
 import type { SentError } from './protocol.js';
 
 /** Returns what the other process needs to know of an error. A value that is no Error is described by its text. */
