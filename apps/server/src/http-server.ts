@@ -15,6 +15,8 @@ const CONNECTION_OPTIONS = {
   connectionsCheckingInterval: 5_000,
   // Identity tokens with 100 rings have about 20 KB.
   maxHeaderSize: MAX_HEADER_BYTES,
+  // Node would respond without a body. The authentication hook rejects requests without Host.
+  requireHostHeader: false,
 };
 /** More than all streams, blocking sends and waiting claims together, so that other requests still get a connection. */
 const MAX_CONNECTIONS = 22_000;
@@ -41,10 +43,14 @@ export function createHttpAdapter({ tls, trustProxy }: Config, isAgent: (name: s
   });
 }
 
-/** Limits the connections of a server, and closes those that are still open some time after shutdown has begun. */
-export function limitConnections(app: NestFastifyApplication): void {
+/** Sets what Fastify has no option for, and closes the connections that are still open some time after shutdown has begun. */
+export function configureHttpServer(app: NestFastifyApplication): void {
   const http = app.getHttpServer();
   http.maxConnections = MAX_CONNECTIONS;
+  // By default, Node drops the headers after the first 2,000, and a second Authorization among them. Their size is limited.
+  http.maxHeadersCount = 0;
+  // Node would respond with 417 and without a body. An expectation can be ignored (RFC 9110 section 10.1.1).
+  http.on('checkExpectation', (request, response) => http.emit('request', request, response));
   const closeAll = () => http.closeAllConnections();
   app
     .getHttpAdapter()

@@ -7,11 +7,12 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { authenticateRequests } from './edge/callers/authentication.hook.js';
+import { rememberRequests } from './edge/http/client-errors.js';
 import { ErrorFilter } from './edge/http/error.filter.js';
 import { readRequestBodies } from './edge/http/request-body.js';
 import { RouteTable } from './edge/routes/route-table.js';
 import { StorableIdsPipe } from './edge/http/storable-ids.pipe.js';
-import { createHttpAdapter, limitConnections, listen } from './http-server.js';
+import { createHttpAdapter, configureHttpServer, listen } from './http-server.js';
 import { Metrics } from './monitoring/metrics.js';
 import { ServerModule } from './server.module.js';
 
@@ -50,7 +51,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
       { logger, bodyParser: false, abortOnError: false },
     );
     configureRequests(app, config);
-    limitConnections(app);
+    configureHttpServer(app);
     url = await listen(app, config);
     const close = async () => {
       await app.close();
@@ -78,6 +79,7 @@ async function credentialOf(
 function configureRequests(app: NestFastifyApplication, config: Config): void {
   const fastify = app.getHttpAdapter().getInstance();
   app.get(Metrics).observe(fastify);
+  rememberRequests(fastify);
   authenticateRequests(fastify, app.get(Authenticator), config);
   readRequestBodies(fastify);
   new RouteTable().observe(fastify);

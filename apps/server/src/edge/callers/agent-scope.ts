@@ -6,6 +6,9 @@ export interface AgentScope {
   readonly agent?: string;
 }
 
+/** Returns the path of an agent as the path of the root, whether the agent exists or not. Other paths stay unchanged. */
+export const toRootPath = (url: string): string => AGENT_PATH.exec(url)?.[2] ?? url;
+
 /** The surfaces of one agent: `/agents/{name}/a2a…` and `/agents/{name}/.well-known/…`. */
 const AGENT_PATH = /^\/agents\/([\w.-]+)(\/(?:a2a|\.well-known)(?:[/?].*)?)$/;
 
@@ -30,7 +33,7 @@ export const rewriteAgentPath =
  * encoding (RFC 3986, section 6.2.2.2). Without it, the router would find routes for forms that nothing else recognizes:
  * `http://host/health`, `*health` and `/%61pi/tasks`.
  */
-function toOriginForm(target: string): string {
+export function toOriginForm(target: string): string {
   const url = target.replace(/^https?:\/\/[^/?]*/i, '');
   const [path = '', ...query] = url.split('?');
   const normalized = [path.replace(PERCENT_ENCODED, decodeUnreserved), ...query].join('?');

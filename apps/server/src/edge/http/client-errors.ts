@@ -1,30 +1,46 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { JSON_MEDIA_TYPE, type RequestError, TransportError } from '@app/wire';
-import type { ConnectionError, FastifyInstance } from 'fastify';
-import { encodeErrorFor } from './error-response.js';
+import type { ConnectionError, FastifyInstance, FastifyReply } from 'fastify';
+import { toOriginForm, toRootPath } from '../callers/agent-scope.js';
+import type { EdgeRequest } from '../callers/edge-request.js';
+import type { RouteTable } from '../routes/route-table.js';
+import { encodeErrorFor, type ErrorContext, errorContextOf } from './error-response.js';
 
 /** The limit of Node for the request line and the headers. */
 export const MAX_HEADER_BYTES = 32_768;
 
+/** The last request of a connection, and its reply. */
+interface Exchange {
+  readonly request: EdgeRequest;
+  readonly reply: FastifyReply;
+}
+
+const lastExchange = new WeakMap<Socket, Exchange>();
+
+/** Remembers the last request of each connection, for an error in its body or after it. */
+export function rememberRequests(fastify: FastifyInstance): void {
+  fastify.addHook('onRequest', async (request, reply) => {
+    lastExchange.set(request.raw.socket, { request: request as EdgeRequest, reply });
+  });
+}
+
 /**
- * Responds to a request that Node rejects before a route is found, in the format of the surface if its path is known, and closes the
- * connection.
+ * Responds to a request that Node rejects, in the format of the surface as far as it is known, and closes the connection. If the response
+ * to an earlier request is pending or has begun, it only closes the connection: the client would take the error for that response.
  */
 export function respondToClientError(this: FastifyInstance, error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  if (!socket.writable) {
+  const last = lastExchange.get(socket);
+  const pending = last === undefined || last.reply.raw.writableFinished ? undefined : last;
+  const mustNotWrite = pending !== undefined && (pending.request.raw.complete || pending.reply.raw.headersSent);
+  if (!socket.writable || mustNotWrite) {
     socket.destroy();
     return;
   }
-  // What the client has sent last. It starts with the request line, unless the headers arrived in several parts.
-  const { rawPacket } = error as unknown as { rawPacket?: Buffer };
-  const head = rawPacket?.toString('latin1') ?? '';
-  const [, url = '/'] = /^[A-Z]+ (?:https?:\/\/[^/ ]*)?(\/[^ ]*) HTTP\//.exec(head) ?? [];
-  const [, version] = /\r\na2a-version:[ \t]*([\w.]*)/i.exec(head) ?? [];
-  const surface = this.routeTable.configOf(url).surface ?? 'other';
+  const context = pending === undefined ? contextOf(this.routeTable, error) : errorContextOf(pending.request);
   const rejected = rejectionOf(error);
-  const { body } = encodeErrorFor({ surface, url, version }, rejected.error);
+  const { body } = encodeErrorFor(context, rejected.error);
   const text = JSON.stringify(body);
   socket.end(
     [
@@ -36,6 +52,17 @@ export function respondToClientError(this: FastifyInstance, error: ConnectionErr
       text,
     ].join('\r\n'),
   );
+}
+
+/** Returns the context of a request that Node has not accepted, from what the client has sent last. */
+function contextOf(routeTable: RouteTable, error: ConnectionError): ErrorContext {
+  // It starts with the request line, unless the headers arrived in several parts.
+  const { rawPacket } = error as unknown as { rawPacket?: Buffer };
+  const head = rawPacket?.toString('latin1') ?? '';
+  const [, target = '/'] = /^\S+ (\S+)/.exec(head) ?? [];
+  const [, version] = /\r\na2a-version:[ \t]*([\w.]*)/i.exec(head) ?? [];
+  const url = toRootPath(toOriginForm(target));
+  return { surface: routeTable.configOf(url).surface ?? 'other', url, version };
 }
 
 function rejectionOf({ code }: ConnectionError): { readonly status: number; readonly error: RequestError } {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { DomainError } from '@app/domain';
 import { type RequestError, TransportError, VERSION_HEADER } from '@app/wire';
 
@@ -28,6 +29,12 @@ export function duplicateHeaderError(rawHeaders: readonly string[]): RequestErro
   }
   return undefined;
 }
+
+/** Returns the error of a request of HTTP/1.1 without Host (RFC 9112 section 3.2). */
+export const missingHostError = ({ httpVersion, headers: { host } }: IncomingMessage): RequestError | undefined =>
+  httpVersion === '1.0' || host !== undefined
+    ? undefined
+    : new TransportError('InvalidRequest', 'Host is required; send it once', {});
 
 function errorOf(header: string): RequestError {
   const message = `${header} is sent more than once; send it once`;
