@@ -35,6 +35,12 @@ export const SUITES = [
     smoke: 'libs/tasks/src/queries/list-tasks.statement.int.spec.ts',
   },
   {
+    name: 'agent-processes',
+    about: 'agents that damage their process, with the default limits of time and memory',
+    command: [...JEST, 'test/e2e/agents/agent-processes.e2e.spec.ts'],
+    smoke: 'test/e2e/agents/agent-processes.e2e.spec.ts',
+  },
+  {
     name: 'fuzz',
     about: '100,000 fuzzed requests',
     command: [...JEST, 'test/e2e/fuzz/fuzz.e2e.spec.ts'],

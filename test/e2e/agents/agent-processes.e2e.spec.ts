@@ -6,12 +6,18 @@ import { eventually, V1Caller } from '../../support/clients/rpc.js';
 import { DatabaseView } from '../../support/database/database-view.js';
 import { createDataDir } from '../../support/processes/acta-process.js';
 import { writeAgentModule } from '../../support/processes/agent-module.js';
+import { sizeOf } from '../../support/extended.js';
 import { type RunningServer, SECRET, startServer, TOKEN } from '../../support/processes/start-server.js';
 import { hostileModule } from './modules/agent-modules.js';
 
 const HOSTILE = ['exits', 'throws', 'blocks', 'grows'];
-/** Short limits, so that the agents reach them soon. */
-const LIMITS = { ACTA_AGENT_UNRESPONSIVE_MS: '2000', ACTA_AGENT_MEMORY_MB: '300' };
+/** Short limits, so that the agents reach them soon. The full sizes are the defaults. */
+const UNRESPONSIVE_S = sizeOf({ smoke: 2, full: 30 });
+const MEMORY_MIB = sizeOf({ smoke: 300, full: 1_024 });
+const LIMITS = {
+  ACTA_AGENT_UNRESPONSIVE_MS: String(UNRESPONSIVE_S * 1_000),
+  ACTA_AGENT_MEMORY_MB: String(MEMORY_MIB),
+};
 
 const isRunning = (pid: number): boolean => {
   try {
@@ -44,9 +50,9 @@ describe('An agent that damages its process', () => {
     const causes: Record<string, string> = {
       exits: 'agent process exited with code 3',
       throws: 'agent process exited with code 1',
-      blocks: 'agent process did not respond for 2 s',
-      'grows heap': 'agent process used more than 300 MiB of memory',
-      'grows buffer': 'agent process used more than 300 MiB of memory',
+      blocks: `agent process did not respond for ${UNRESPONSIVE_S} s`,
+      'grows heap': `agent process used more than ${MEMORY_MIB} MiB of memory`,
+      'grows buffer': `agent process used more than ${MEMORY_MIB} MiB of memory`,
     };
     const failing = Object.keys(causes).map((name) => {
       const [agent = '', text = 'go'] = name.split(' ');
@@ -75,7 +81,7 @@ describe('An agent that damages its process', () => {
       async () => processes.filter(isRunning),
       (running) => running.length === 0,
     );
-  }, 90_000);
+  }, 240_000);
 
   it('fails only the task that ends the process, if other tasks of the same agent are in the process', async () => {
     const server = await startServer({ env: { ACTA_AGENTS: await hostileModule('poison') } });

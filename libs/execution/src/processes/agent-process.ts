@@ -6,7 +6,7 @@ import { Logger } from '@nestjs/common';
 import type { AgentTurn } from '../turn/agent-turn.js';
 import { AttemptLost } from '../turn/attempt-lost.js';
 import { LineChannel } from './channel/line-channel.js';
-import { forget, killAtExit, killGroup } from './process-limits.js';
+import { forget, killAtExit, killGroup, lowerPriority } from './process-limits.js';
 import { ProcessWatch } from './process-watch.js';
 import type { FromAgent, RemoteFunction, SentAgent, ToAgent } from './channel/protocol.js';
 import { type AgentChannel, RemoteRun } from './remote-run.js';
@@ -78,7 +78,10 @@ export class AgentProcess {
     });
     this.watch = new ProcessWatch(pid ?? 0, options, {
       ping: (sentMs) => this.channel.send({ type: 'ping', sentMs }),
-      onUnresponsive: () => this.dropUnstarted(),
+      onUnresponsive: () => {
+        this.yieldToOthers();
+        this.dropUnstarted();
+      },
       kill: (cause) => this.kill(cause),
     });
     this.loaded = new Promise((resolve, reject) => {
@@ -116,6 +119,11 @@ export class AgentProcess {
       this.calls.set(call, { resolve, reject });
       this.channel.send({ type: 'call', call, agent, name, args });
     });
+  }
+
+  /** Lets the server and other agents have the CPU first. */
+  yieldToOthers(): void {
+    if (this.child.pid !== undefined) lowerPriority(this.child.pid);
   }
 
   /** Ends the process as soon as no run is left that could still be recorded. */

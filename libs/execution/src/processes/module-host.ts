@@ -56,6 +56,7 @@ export class ModuleHost {
     try {
       turn.signal.throwIfAborted();
       const process = this.startProcess();
+      process.yieldToOthers();
       await process.execute(agent, turn).finally(() => process.kill('agent process has done its run'));
     } finally {
       const next = this.waiting.shift();

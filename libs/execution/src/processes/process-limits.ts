@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
 import { promisify } from 'node:util';
 
 /** Returns the resident memory of a process in bytes, as the system counts it; null if the system cannot tell. */
@@ -17,6 +18,15 @@ export async function residentBytes(pid: number): Promise<number | null> {
 const run = promisify(execFile);
 
 const kibibytes = (text = ''): number | null => (Number(text) > 0 ? Number(text) * 1024 : null);
+
+/** Lets other processes run first, as long as they need the CPU. It cannot be undone without privileges. */
+export function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // The process has ended meanwhile.
+  }
+}
 
 /** The processes that have not ended, by id. */
 const live = new Set<number>();
