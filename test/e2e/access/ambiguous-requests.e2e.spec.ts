@@ -122,12 +122,35 @@ describe('A request target', () => {
 });
 
 describe('HEAD', () => {
-  it.each(['/api/tasks/{id}/stream', '/a2a/tasks/{id}/stream'])('of the live stream %s ends at once', async (path) => {
+  it.each<[string, string]>([
+    ['/api/tasks/{id}/stream', '1.0'],
+    ['/a2a/tasks/{id}/stream', '1.0'],
+    ['/agents/demo/a2a/tasks/{id}/stream', '1.0'],
+    ['/a2a/v1/tasks/{id}:subscribe', '1.0'],
+    ['/a2a/v1/tasks/{id}:subscribe', '0.3'],
+  ])('of the live stream %s of A2A %s ends at once', async (path, version) => {
     const { id } = await server.caller.send('ask');
-    const headOf = (task: string) => http('HEAD', server.url + path.replace('{id}', task), TOKEN);
+    const headOf = (task: string) =>
+      http('HEAD', server.url + path.replace('{id}', task), TOKEN, { headers: { 'A2A-Version': version } });
     const { status, text, headers } = await headOf(id);
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/event-stream']);
     const missing = await headOf('nope');
     expect(missing.status).toBe(404);
   });
+
+  it.each(['/a2a/v1/tasks/{id}', '/a2a/v1/tasks', '/api/tasks/{id}', '/a2a/tasks/{id}', '/a2a/agent'])(
+    'of %s has the headers of GET and no body',
+    async (path) => {
+      const { id } = await server.caller.send('hello');
+      const options = { headers: { 'A2A-Version': '1.0' } };
+      const [head, get] = [
+        await http('HEAD', server.url + path.replace('{id}', id), TOKEN, options),
+        await http('GET', server.url + path.replace('{id}', id), TOKEN, options),
+      ];
+      expect([head.status, head.text]).toEqual([200, '']);
+      for (const name of ['content-type', 'content-length', 'vary']) {
+        expect(head.headers.get(name)).toBe(get.headers.get(name));
+      }
+    },
+  );
 });

@@ -54,7 +54,9 @@ const suggestVersion = ({ version }: A2aCodec): string => `A2A ${version} has it
 
 /** Returns the route of a request to the HTTP+JSON binding. Errors: MethodNotAllowed, MethodNotFound. */
 export function httpRouteOf(codec: A2aCodec, request: EdgeRequest): HttpRoute {
-  const routeIn = ({ http }: A2aCodec) => http.route(request.method, httpJsonPathOf(request));
+  // The response to HEAD is that to GET without its body (RFC 9110 section 9.3.2), which Node omits.
+  const verb = request.method === 'HEAD' ? 'GET' : request.method;
+  const routeIn = ({ http }: A2aCodec) => http.route(verb, httpJsonPathOf(request));
   try {
     return routeIn(codec);
   } catch (error) {
