@@ -4,7 +4,7 @@ import { textOf } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
 import { aMember, aMessage } from '../../../../test/support/tasks.js';
 
-const MODULE = fileURLToPath(new URL('../../../../test/support/misbehaving.agent.mjs', import.meta.url));
+const MODULE = fileURLToPath(new URL('../../../../test/support/agents/misbehaving.agent.mjs', import.meta.url));
 const alice = aMember('alice');
 
 let acta: Acta;

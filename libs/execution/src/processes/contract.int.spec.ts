@@ -4,7 +4,7 @@ import { BOUNDS, type Message, type TaskView, textOf } from '@app/domain';
 import { Acta, type Replica } from '../../../../test/support/acta.js';
 import { aMember, aMessage, REQUEST } from '../../../../test/support/tasks.js';
 
-const MODULE = fileURLToPath(new URL('../../../../test/support/contract.agent.mjs', import.meta.url));
+const MODULE = fileURLToPath(new URL('../../../../test/support/agents/contract.agent.mjs', import.meta.url));
 const alice = aMember('alice');
 
 describe.each(['none', 'process'] as const)('The contract of agents, with the isolation %s', (isolation) => {
