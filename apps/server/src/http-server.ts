@@ -13,7 +13,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTION_OPTIONS = {
   headersTimeout: 15_000,
   connectionsCheckingInterval: 5_000,
-  // Identity tokens with 100 rings have about 20 KB.
+  // An identity token with 100 rings of 256 ASCII characters has about 37 KB.
   maxHeaderSize: MAX_HEADER_BYTES,
   // Node would respond without a body. The authentication hook rejects requests without Host.
   requireHostHeader: false,

@@ -69,10 +69,10 @@ describe('A request that Node rejects', () => {
   it.each(SURFACES)(
     'has an error with 431 in the format of %s if its headers are too large',
     async (path, expected) => {
-      const { status, body } = await post(path, [['X-Large', 'x'.repeat(40_000)]]);
+      const { status, body } = await post(path, [['X-Large', 'x'.repeat(60_000)]]);
       expect(status).toBe(431);
       expect(JSON.parse(body)).toMatchObject(expected);
-      expect(body).toContain('32768 bytes; send fewer or shorter headers');
+      expect(body).toContain('49152 bytes; send fewer or shorter headers');
     },
   );
 
@@ -85,13 +85,6 @@ describe('A request that Node rejects', () => {
   it('has an error with 400 if it is not HTTP', async () => {
     const { status, body } = await rawRequest(server.url, ['\u0016\u0003\u0001 hello\r\n\r\n']);
     expect([status, JSON.parse(body)]).toEqual([400, { error: expect.stringContaining('is not valid HTTP/1.1') }]);
-  });
-});
-
-describe('A token with 100 rings', () => {
-  it('fits into the headers', async () => {
-    const { status } = await get('/api/tasks', [['X-Token', 'x'.repeat(20_000)]]);
-    expect(status).toBe(200);
   });
 });
 

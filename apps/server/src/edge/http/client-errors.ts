@@ -8,7 +8,7 @@ import type { RouteTable } from '../routes/route-table.js';
 import { encodeErrorFor, type ErrorContext, errorContextOf } from './error-response.js';
 
 /** The limit of Node for the request line and the headers. */
-export const MAX_HEADER_BYTES = 32_768;
+export const MAX_HEADER_BYTES = 49_152;
 
 /** The last request of a connection, and its reply. */
 interface Exchange {
