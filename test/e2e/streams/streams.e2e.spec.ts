@@ -101,7 +101,7 @@ describe('SubscribeToTask', () => {
   // F8, [A2A-SUB-1]
   it('misses no event between the snapshot and the first event, at any time', async () => {
     for (let round = 0; round < 4; round += 1) {
-      const { id } = await server.caller.start('count 60 every 3');
+      const { id } = await server.caller.start('count 60 every 12');
       const races = integers(0, 14).map(async (index) => {
         await new Promise((resolve) => setTimeout(resolve, index * 11));
         const frames = await (await subscribe(id)).remaining();
