@@ -100,11 +100,18 @@ describe('SendStreamingMessage', () => {
 describe('SubscribeToTask', () => {
   // F8, [A2A-SUB-1]
   it('misses no event between the snapshot and the first event, at any time', async () => {
+    let subscribed = 0;
     for (let round = 0; round < 4; round += 1) {
       const { id } = await server.caller.start('count 60 every 12');
       const races = integers(0, 14).map(async (index) => {
         await new Promise((resolve) => setTimeout(resolve, index * 11));
-        const frames = await (await subscribe(id)).remaining();
+        const frames = await (await subscribe(id)).remaining().catch((error: Error) => {
+          // The task had ended before this subscription arrived.
+          if (error.message.includes('has no further events')) return null;
+          throw error;
+        });
+        if (frames === null) return;
+        subscribed += 1;
         const [snapshot, ...events] = frames;
         expect(Object.keys(snapshot!.result)).toEqual(['task']);
         // From the first status on, each event is one frame, so the ids and the numbers have no gap.
@@ -113,6 +120,7 @@ describe('SubscribeToTask', () => {
       });
       await Promise.all(races);
     }
+    expect(subscribed).toBeGreaterThan(0);
   });
 
   // [A2A-SUB-2]

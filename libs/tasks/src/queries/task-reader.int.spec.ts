@@ -143,7 +143,7 @@ describe('TaskReader', () => {
       ),
       { numRuns: 40 },
     );
-  });
+  }, 120_000);
 
   it('returns the same views one by one as together', async () => {
     const large = {
