@@ -14,6 +14,13 @@ export interface TaskOptions extends OutputOptions {
 export const TENANT_OPTION = ['--tenant <tenant>', 'tenant of the task', 'default'] as const;
 export const JSON_OPTION = ['--json', 'print machine-readable JSON'] as const;
 
+/** Spread into `option()`, like the other ones. */
+export const TIMEOUT_OPTION = [
+  '--timeout <duration>',
+  'stop waiting after this time, such as 30s, with exit code 1 (default: never)',
+  (text: string) => parseDuration(text),
+] as const;
+
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 const HUNDRED_YEARS_MS = 100 * 366 * 86_400_000;
 

@@ -8,11 +8,13 @@ import { processCommands } from './commands/process.commands.js';
 import { projectionsCommand } from './commands/projections.commands.js';
 import { pushesCommand } from './commands/pushes.commands.js';
 import { tasksCommand } from './commands/tasks.commands.js';
+import { programVersion } from './session/program-version.js';
 
 /** Creates the command line. Incorrect usage throws a CommanderError, after its explanation is printed on stderr. */
 export function createProgram(): Command {
   const program = new Command('acta')
     .description('A durable, auditable A2A task server.')
+    .version(programVersion(), '-V, --version', 'print the version')
     .showHelpAfterError('(add --help for the available commands and options)')
     .exitOverride();
   for (const command of [

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { readConfig } from '@app/config';
+import { formatCount } from '@app/domain';
 import { runProcess } from '@app/process';
 import { startWorker } from './worker.js';
 
@@ -9,5 +10,5 @@ await runProcess(
   ({ id, agents, concurrency }) =>
     process.argv.includes('--json')
       ? JSON.stringify({ worker: id, agents, concurrency })
-      : `Acta worker ${id} runs ${agents.join(', ')}, up to ${concurrency} runs at a time`,
+      : `Acta worker ${id} runs ${agents.join(', ')}, up to ${formatCount(concurrency, 'run')} at a time`,
 );

@@ -45,9 +45,15 @@ export class EnvironmentReader {
     return value === 'true' || value === '1';
   }
 
+  /** Returns the entries of a list that is separated by commas. Rejects empty and repeated entries, which are mistakes. */
   list(name: string): string[] {
-    const value = this.optional(name) ?? '';
-    return value.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]));
+    const value = this.optional(name);
+    if (value === null) return [];
+    const entries = value.split(',').map((entry) => entry.trim());
+    if (entries.includes('')) throw invalidValue(name, value, 'remove the empty entry');
+    const repeated = entries.find((entry, index) => entries.indexOf(entry) !== index);
+    if (repeated !== undefined) throw invalidValue(name, value, `name ${JSON.stringify(repeated)} once`);
+    return entries;
   }
 
   /** Errors do not contain the value, because a URL can contain credentials. `protocols` are values of `URL.protocol`. */
@@ -76,8 +82,9 @@ export class EnvironmentReader {
   rejectUnknown(prefix: string, known: readonly string[]): void {
     for (const name of Object.keys(this.env).toSorted()) {
       if (!name.startsWith(prefix) || known.includes(name)) continue;
-      const nearest = known.toSorted((a, b) => editDistance(name, a) - editDistance(name, b))[0]!;
-      throw new ConfigError(`${name} is not a setting of Acta: correct it (the nearest is ${nearest}) or remove it.`);
+      const close = closeName(name, known, prefix);
+      const advice = close === null ? 'use a name of docs/environment.md, or remove it' : `use ${close}, or remove it`;
+      throw new ConfigError(`${name} is not a setting of Acta: ${advice}.`);
     }
   }
 }
@@ -88,6 +95,14 @@ export function invalidValue(name: string, value: string, advice: string): Confi
 
 export const alternatives = (choices: readonly string[]): string =>
   choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+
+/** Returns the known name that differs in at most a third of the characters after the prefix. Null: all are too different. */
+function closeName(name: string, known: readonly string[], prefix: string): string | null {
+  const distances = known.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
+  const [nearest] = distances.toSorted((a, b) => a.distance - b.distance);
+  const maximum = Math.max(1, Math.floor((name.length - prefix.length) / 3));
+  return nearest !== undefined && nearest.distance <= maximum ? nearest.candidate : null;
+}
 
 /** The Levenshtein distance, computed row by row. */
 function editDistance(a: string, b: string): number {

@@ -78,7 +78,7 @@ describe('readConfig', () => {
       ACTA_TOKEN: TOKEN,
       ACTA_AUTH: 'none',
       ACTA_PUBLIC_URL: 'https://agents.example.com/acta/',
-      ACTA_AGENTS: ' ./mine.js, demo,./mine.js ',
+      ACTA_AGENTS: ' ./mine.js, demo ',
       ACTA_DEMO_FAULTS: 'true',
       ACTA_WORKER_CONCURRENCY: '0',
       ACTA_LEASE_MS: '500',
@@ -136,12 +136,23 @@ describe('readConfig', () => {
     expect(config.capabilities.size).toBe(0);
   });
 
-  it('rejects an unknown name and suggests the nearest one', () => {
+  it('rejects an unknown name and suggests a similar one', () => {
     expect(errorOf({ ACTA_LEASES_MS: '1' })).toBe(
-      'ACTA_LEASES_MS is not a setting of Acta: correct it (the nearest is ACTA_LEASE_MS) or remove it.',
+      'ACTA_LEASES_MS is not a setting of Acta: use ACTA_LEASE_MS, or remove it.',
     );
     expect(errorOf({ ACTA_CAPABILITY: 'streaming' })).toContain('ACTA_CAPABILITIES');
+    expect(errorOf({ ACTA_TOKN: 'x' })).toContain('use ACTA_TOKEN,');
+    expect(errorOf({ ACTA_SECRET: 'x' })).not.toContain('use ACTA_AUTH');
   });
+
+  it.each(['ACTA_FOO', 'ACTA_', 'ACTA_HOST', 'ACTA_URL', 'ACTA_DATABASE_NAME'])(
+    'suggests no name for %s, because every known one is too different',
+    (name) => {
+      expect(errorOf({ [name]: '1' })).toBe(
+        `${name} is not a setting of Acta: use a name of docs/environment.md, or remove it.`,
+      );
+    },
+  );
 
   it.each<[string, Environment]>([
     ['PORT', { PORT: '65536' }],
@@ -169,6 +180,15 @@ describe('readConfig', () => {
     ['ACTA_CARD_VERSION', { ACTA_CARD_VERSION: 'Compatible' }],
     ['ACTA_CARD_VERSION', { ACTA_CARD_VERSION: '1.0,0.3' }],
     ['ACTA_CAPABILITIES', { ACTA_CAPABILITIES: 'streaming,push' }],
+    ['ACTA_CAPABILITIES', { ACTA_CAPABILITIES: 'streaming,streaming' }],
+    ['ACTA_CAPABILITIES', { ACTA_CAPABILITIES: ',' }],
+    ['ACTA_AGENTS', { ACTA_AGENTS: 'demo,demo' }],
+    ['ACTA_AGENTS', { ACTA_AGENTS: './a.mjs, demo, ./a.mjs' }],
+    ['ACTA_AGENTS', { ACTA_AGENTS: ',' }],
+    ['ACTA_AGENTS', { ACTA_AGENTS: 'demo,' }],
+    ['ACTA_AGENTS', { ACTA_AGENTS: 'demo,,./a.mjs' }],
+    ['ACTA_TRUST_PROXY', { ACTA_TRUST_PROXY: '10.0.0.1,,10.0.0.2' }],
+    ['ACTA_TRUST_PROXY', { ACTA_TRUST_PROXY: ',' }],
     ['ACTA_OIDC_AUDIENCE', { ACTA_OIDC_ISSUER: 'https://i', ACTA_OIDC_JWKS_URL: 'https://i/keys' }],
     [
       'ACTA_OIDC_JWKS_URL',
@@ -228,7 +248,7 @@ describe('readConfig for a host that is open to a network', () => {
 
   it.each(['x', 'letmein', 'x'.repeat(31)])('rejects the token %s, which is short enough to be guessed', (token) => {
     expect(errorOf({ ACTA_TOKEN: token })).toContain(
-      `ACTA_TOKEN has ${token.length} characters, fewer than 32: create a token with`,
+      `ACTA_TOKEN has ${token.length} ${token.length === 1 ? 'character' : 'characters'}, fewer than 32: create a token with`,
     );
     expect(readConfig({ ACTA_TOKEN: 'x'.repeat(32) }).token).toHaveLength(32);
   });

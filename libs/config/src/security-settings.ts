@@ -32,7 +32,7 @@ export function readToken(read: EnvironmentReader): string | null {
   }
   if (value !== null && value.length < TOKEN_LENGTH) {
     throw new ConfigError(
-      `ACTA_TOKEN has ${value.length} characters, fewer than ${TOKEN_LENGTH}: create a token with \`openssl rand -hex 32\`.`,
+      `ACTA_TOKEN has ${value.length} ${value.length === 1 ? 'character' : 'characters'}, fewer than ${TOKEN_LENGTH}: create a token with \`openssl rand -hex 32\`.`,
     );
   }
   return value;

@@ -41,7 +41,7 @@ export function readDatabaseUrl(
 
 export function readAgents(read: EnvironmentReader): readonly string[] {
   const listed = read.list('ACTA_AGENTS');
-  return Object.freeze(listed.length === 0 ? ['demo'] : [...new Set(listed)]);
+  return Object.freeze(listed.length === 0 ? ['demo'] : listed);
 }
 
 /** Numbers, because a name would need a look-up that Node does not have. */

@@ -1,4 +1,4 @@
-export type { AgentExtension, AgentProfile, AgentSkill } from './agent.js';
+export type { AgentExtension, AgentProfile, AgentSkill } from './agent/agent.js';
 export { backoffMs, type BackoffPolicy, retryAt, type RetryPolicy } from './backoff.js';
 export { BOUNDS } from './bounds.js';
 export { Clock } from './clock.js';
@@ -14,6 +14,7 @@ export {
   type Role,
   textOf,
 } from './content.js';
+export { formatCount, pluralize } from './count.js';
 export {
   DomainError,
   type DomainErrorKind,

@@ -176,7 +176,7 @@ describe('An agent process', () => {
     ['exports no agent', `export default 1;`, 'the default export must be an agent or an array of agents'],
     [
       'exports a run that is no function',
-      `export default { name: 'a', description: 'b', version: '1', skills: [{}], run: 1 };`,
+      `export default { name: 'a', description: 'b', version: '1', skills: [], run: 1 };`,
       'must be a function',
     ],
   ])('prevents startup with an error of one sentence if its module %s', async (_title, source, problem) => {

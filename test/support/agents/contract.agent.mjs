@@ -51,6 +51,11 @@ const SCENARIOS = {
     void ctx.complete('the end');
     void ctx.working('not yet');
   },
+  // A method and a wrong argument, as JSON: `calls requireInput`, `calls fail 5`.
+  calls: (ctx) => {
+    const [, method, argument] = text(ctx.message).split(' ');
+    return ctx[method](argument === undefined ? undefined : JSON.parse(argument));
+  },
   'no-parts': (ctx) => ctx.artifact({ parts: [] }),
   'no-parts-caught': (ctx) => {
     try {

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { instant, integerBetween, JSON_OPTION, type OutputOptions, TENANT_OPTION } from '../options.js';
 import { print, sanitizeForTerminal, table } from '../output/terminal.js';
 import { operatorOf, withConnection } from '../session/database-session.js';
+import { requireTask } from '../session/require-task.js';
 
 interface LogOptions extends OutputOptions {
   readonly tenant: string;
@@ -33,7 +34,12 @@ export function auditLogCommand(): Command {
 
 async function list({ tenant, task: taskId, limit, actor, type, since, until, after, ...output }: LogOptions) {
   const request = { taskId, actor, type, since, until, after, limit };
-  const page = await withConnection(({ database }) => AuditLog.over(database).list(operatorOf(tenant), request));
+  const page = await withConnection(async ({ database }) => {
+    const found = await AuditLog.over(database).list(operatorOf(tenant), request);
+    // The entries of a task outlive it.
+    if (taskId !== undefined && found.items.length === 0) await requireTask(database, { tenantId: tenant, taskId });
+    return found;
+  });
   const { items, nextAfter } = page;
   print(output, page, [
     ...(items.length === 0 ? ['No entries.'] : table(['TIME', 'TYPE', 'ACTOR', 'FACTS'], items.map(rowOf))),

@@ -1,12 +1,12 @@
 import { countEvents, type EventLogBreak, verifyChains } from '@app/audit';
-import { isUuid } from '@app/domain';
+import { formatCount, isUuid } from '@app/domain';
 import { Command } from 'commander';
 import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { formatCount } from '../output/count.js';
 import { Progress } from '../output/progress.js';
 import { print, sanitizeForTerminal } from '../output/terminal.js';
 import { withConnection } from '../session/database-session.js';
+import { taskNotFound, tenantWithoutTasks } from '../session/require-task.js';
 import { auditLogCommand } from './audit-log.command.js';
 
 interface VerifyOptions extends OutputOptions {
@@ -67,14 +67,12 @@ async function verify(options: VerifyOptions): Promise<void> {
   const { tasks, events, breaks } = result;
   if (options.task !== undefined && tasks + breaks === 0) throw taskNotFound(options.task);
   if (options.tenant !== undefined && tasks + breaks === 0) {
-    throw new Error(`tenant ${options.tenant} has no tasks: use the tenant of a key that \`acta keys list\` shows`);
+    throw tenantWithoutTasks(options.tenant);
   }
   const verdict = breaks === 0 ? 'every chain is valid' : formatCount(breaks, 'break');
   print(options, result, [`Verified ${formatCount(tasks, 'task')}, ${formatCount(events, 'event')}: ${verdict}.`]);
   if (breaks > 0) throw new CheckFailed();
 }
-
-const taskNotFound = (id: string) => new Error(`task ${id} not found: \`acta tasks list\` lists the tasks of a tenant`);
 
 function describeBreak({ tenantId, taskId, version, reason }: EventLogBreak): string {
   return `BROKEN  task ${sanitizeForTerminal(taskId)} of tenant ${sanitizeForTerminal(tenantId)}, version ${version}: ${REASONS[reason]}`;

@@ -1,8 +1,8 @@
+import { formatCount } from '@app/domain';
 import { Command } from 'commander';
 import { runDemo } from '../demo/demo.js';
 import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { formatCount } from '../output/count.js';
 import { print } from '../output/terminal.js';
 import { interruptible } from '../session/database-session.js';
 

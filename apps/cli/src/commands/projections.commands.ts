@@ -1,16 +1,16 @@
-import { isUuid } from '@app/domain';
+import { formatCount, pluralize } from '@app/domain';
 import type { Storage } from '@app/storage';
 import { CorruptStream, Projections, type RowDifference, type TaskRef } from '@app/tasks';
 import { Command } from 'commander';
 import { CheckFailed } from '../exit.js';
 import { JSON_OPTION, type OutputOptions } from '../options.js';
-import { formatCount, pluralize } from '../output/count.js';
 import { Progress } from '../output/progress.js';
 import { print, sanitizeForTerminal } from '../output/terminal.js';
 import { withStorage } from '../session/database-session.js';
+import { requireTask } from '../session/require-task.js';
 
 interface ProjectionOptions extends OutputOptions {
-  readonly tenant: string;
+  readonly tenant?: string;
   readonly task?: string;
 }
 
@@ -28,7 +28,7 @@ export function projectionsCommand(): Command {
       .command(name)
       .description(description)
       .option('--task <id>', 'only this task')
-      .option('--tenant <tenant>', 'tenant of the task that --task selects', 'default')
+      .option('--tenant <tenant>', 'tenant of the task that --task selects (default: "default")')
       .option(...JSON_OPTION)
       .action((options: ProjectionOptions) => checkOrRebuild(name, options));
   }
@@ -37,16 +37,13 @@ export function projectionsCommand(): Command {
 
 /** Prints each difference and each corrupt task, then the counts; with `--json`, one object per line. */
 async function checkOrRebuild(operation: 'check' | 'rebuild', options: ProjectionOptions): Promise<void> {
+  if (options.tenant !== undefined && options.task === undefined) {
+    throw new Error('--tenant selects the tenant of --task: add --task, or omit --tenant to select every task');
+  }
   const counts = { tasks: 0, differing: 0, corrupt: 0 };
   await withStorage(async (storage, { config, signal }) => {
-    if (
-      options.task !== undefined &&
-      !(await taskExists(storage, { tenantId: options.tenant, taskId: options.task }))
-    ) {
-      throw new Error(
-        `task ${options.task} not found in tenant ${options.tenant}: \`acta tasks list\` lists the tasks of a tenant`,
-      );
-    }
+    const { tenant = 'default', task } = options;
+    if (task !== undefined) await requireTask(storage.database, { tenantId: tenant, taskId: task });
     const projections = Projections.create(storage, config.leaseMs);
     const progress = new Progress('task', await countTasks(storage, options), options);
     for await (const task of tasksOf(projections, options)) {
@@ -75,21 +72,10 @@ async function checkOrRebuild(operation: 'check' | 'rebuild', options: Projectio
   if (corrupt > 0 || (operation === 'check' && differing > 0)) throw new CheckFailed();
 }
 
-/** Looks for events and for a task row, because a corrupt task can lack either. */
-async function taskExists({ database }: Storage, { tenantId, taskId }: TaskRef): Promise<boolean> {
-  if (!isUuid(taskId)) return false;
-  const inTable = (table: 'event' | 'task') =>
-    database.kysely
-      .selectFrom(table)
-      .select('task_id')
-      .where('tenant_id', '=', tenantId)
-      .where('task_id', '=', taskId)
-      .limit(1)
-      .executeTakeFirst();
-  return ((await inTable('event')) ?? (await inTable('task'))) !== undefined;
-}
-
-async function* tasksOf(projections: Projections, { tenant, task }: ProjectionOptions): AsyncGenerator<TaskRef> {
+async function* tasksOf(
+  projections: Projections,
+  { tenant = 'default', task }: ProjectionOptions,
+): AsyncGenerator<TaskRef> {
   if (task === undefined) yield* projections.tasks();
   else yield { tenantId: tenant, taskId: task };
 }

@@ -1,8 +1,10 @@
+import type { Storage } from '@app/storage';
 import { type WebhookDelivery, WebhookOutbox, type WebhookDeliveryState } from '@app/webhooks';
 import { Command, Option } from 'commander';
 import { integerBetween, JSON_OPTION, type OutputOptions } from '../options.js';
 import { print, sanitizeForTerminal, table } from '../output/terminal.js';
 import { withStorage } from '../session/database-session.js';
+import { requireTask, requireTenant } from '../session/require-task.js';
 
 interface ListOptions extends OutputOptions {
   readonly tenant?: string;
@@ -44,7 +46,10 @@ export function pushesCommand(): Command {
 
 async function list({ tenant: tenantId, task: taskId, state, limit, ...options }: ListOptions): Promise<void> {
   const states: WebhookDeliveryState[] = state === undefined ? ['pending', 'dead'] : [state];
-  const found = await withStorage((storage) => WebhookOutbox.over(storage).find({ tenantId, taskId, states }, limit));
+  const found = await withStorage(async (storage) => {
+    await requireSelected(storage, { tenantId, taskId });
+    return WebhookOutbox.over(storage).find({ tenantId, taskId, states }, limit);
+  });
   print(options, found, found.length === 0 ? ['No deliveries.'] : tableOf(found));
 }
 
@@ -52,8 +57,32 @@ async function retry({ tenant: tenantId, task: taskId, config: configId, all, ..
   if (taskId === undefined && tenantId === undefined && all === undefined) {
     throw new Error('no delivery is selected: use --task, --tenant or --all');
   }
-  const retried = await withStorage((storage) => WebhookOutbox.over(storage).retryDead({ tenantId, taskId, configId }));
+  const retried = await withStorage(async (storage) => {
+    await requireSelected(storage, { tenantId, taskId });
+    const outbox = WebhookOutbox.over(storage);
+    const found = await outbox.retryDead({ tenantId, taskId, configId });
+    if (found.length === 0 && configId !== undefined) await requireConfig(outbox, { tenantId, taskId, configId });
+    return found;
+  });
   print(options, retried, retried.length === 0 ? ['No dead deliveries.'] : ['Queued again:', ...tableOf(retried)]);
+}
+
+interface Selection {
+  readonly tenantId?: string;
+  readonly taskId?: string;
+}
+
+async function requireSelected({ database }: Storage, { tenantId, taskId }: Selection): Promise<void> {
+  if (taskId !== undefined) await requireTask(database, { tenantId, taskId });
+  else if (tenantId !== undefined) await requireTenant(database, tenantId);
+}
+
+/** Throws unless the push configuration has a delivery, in any state. */
+async function requireConfig(outbox: WebhookOutbox, { configId, ...selection }: Selection & { configId: string }) {
+  const found = await outbox.find({ ...selection, configId, states: ['pending', 'dead', 'delivered'] }, 1);
+  if (found.length === 0) {
+    throw new Error(`push configuration ${configId} has no deliveries: \`acta pushes list\` shows the ids`);
+  }
 }
 
 function tableOf(deliveries: readonly WebhookDelivery[]): string[] {

@@ -1,11 +1,15 @@
 import { isTerminal } from '@app/domain';
 import { followTask, GetTask, type StoredTaskEvent } from '@app/tasks';
 import { Command } from 'commander';
-import { integerBetween, JSON_OPTION, type TaskOptions, TENANT_OPTION } from '../options.js';
-import { printJson, table } from '../output/terminal.js';
-import { eventJson, readTimeline, summarize, TimelineFormat } from '../output/timeline.js';
+import { integerBetween, JSON_OPTION, type TaskOptions, TENANT_OPTION, TIMEOUT_OPTION } from '../options.js';
+import { printJson, sanitizeForTerminal, shorten, table } from '../output/terminal.js';
+import { ACTOR_WIDTH, describeActor, eventJson, readTimeline, summarize, TimelineFormat } from '../output/timeline.js';
+import { warnIfUnclaimed } from '../output/unclaimed-warning.js';
 import { operatorOf } from '../session/database-session.js';
 import { type TaskSession, withTasks } from '../session/task-session.js';
+import { timeLimit, withoutOutcome } from '../session/time-limit.js';
+
+const COMMAND_WIDTH = 44;
 
 /** Creates the commands that print the events of one task. With `--json`, they print one event per line. */
 export function taskEventCommands(): Command[] {
@@ -13,7 +17,9 @@ export function taskEventCommands(): Command[] {
   return [
     new Command('events')
       .argument('<id>')
-      .description('Print the events of a task with their ids and hashes; --json adds actors, commands and content.')
+      .description(
+        'Print the events of a task with their actors, commands and hashes; --json adds ids and the complete content.',
+      )
       .option(...TENANT_OPTION)
       .option(...after)
       .option(...JSON_OPTION)
@@ -34,12 +40,14 @@ export function taskEventCommands(): Command[] {
       .description('Print the events of a task as they are recorded, until it ends.')
       .option(...TENANT_OPTION)
       .option(...after)
+      .option(...TIMEOUT_OPTION)
       .option(...JSON_OPTION)
       .action(watch),
   ];
 }
 
 type AfterOptions = TaskOptions & { readonly after: number };
+type WatchOptions = AfterOptions & { readonly timeout?: number };
 
 async function printEvents(id: string, options: AfterOptions): Promise<void> {
   const rows: string[][] = [];
@@ -50,15 +58,18 @@ async function printEvents(id: string, options: AfterOptions): Promise<void> {
     }
   });
   if (options.json) return;
-  for (const line of table(['VERSION', 'RECORDED AT', 'TYPE', 'EVENT ID', 'HASH', 'SUMMARY'], rows)) console.log(line);
+  const headings = ['VERSION', 'RECORDED AT', 'TYPE', 'ACTOR', 'COMMAND', 'HASH', 'SUMMARY'];
+  for (const line of table(headings, rows)) console.log(line);
 }
 
 function rowOf({ stored, event }: StoredTaskEvent): string[] {
   const hash = stored.hash.toString('hex').slice(0, 16);
-  return [String(event.version), event.recordedAt, event.type, stored.event_id, hash, summarize(event)];
+  const actor = shorten(describeActor(stored), ACTOR_WIDTH);
+  const command = shorten(sanitizeForTerminal(stored.command_id), COMMAND_WIDTH);
+  return [String(event.version), event.recordedAt, event.type, actor, command, hash, summarize(event)];
 }
 
-async function watch(id: string, options: AfterOptions): Promise<void> {
+async function watch(id: string, options: WatchOptions): Promise<void> {
   const printEvent = eventPrinter(options);
   await withEvents(id, options, options.after, async (_, { reader, wakeups, signal, queries }) => {
     const { tenant: tenantId } = options;
@@ -72,12 +83,21 @@ async function watch(id: string, options: AfterOptions): Promise<void> {
     };
     const task = await queries.execute(query);
     if (isTerminal(task.state.status)) return printNewEvents();
-    for await (const changes of followTask({ reader, wakeups }, { tenantId, taskId: id, after: last }, signal)) {
-      await printNewEvents();
-      const [row] = await reader.rows(tenantId, [id]);
-      if (changes.length > 0 && row !== undefined && isTerminal(row.state.status)) return printNewEvents();
+    const current = async () => (await reader.rows(tenantId, [id]))[0]?.state;
+    const cancelWarning = warnIfUnclaimed(current);
+    const limit = timeLimit(options.timeout);
+    const until = limit === null ? signal : AbortSignal.any([signal, limit]);
+    try {
+      for await (const changes of followTask({ reader, wakeups }, { tenantId, taskId: id, after: last }, until)) {
+        await printNewEvents();
+        const state = await current();
+        if (changes.length > 0 && state !== undefined && isTerminal(state.status)) return printNewEvents();
+      }
+    } finally {
+      cancelWarning();
     }
     signal.throwIfAborted();
+    if (limit?.aborted === true) throw new Error(withoutOutcome(id, (await current()) ?? task.state));
   });
 }
 

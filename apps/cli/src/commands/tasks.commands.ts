@@ -1,22 +1,13 @@
-import { isTerminal, newId, TASK_STATUSES, type TaskStatus, type TaskView } from '@app/domain';
-import { CancelTask, GetTask, ListTasks, SendMessage, type TaskFollower } from '@app/tasks';
+import { formatCount, TASK_STATUSES, type TaskStatus } from '@app/domain';
+import { CancelTask, GetTask, ListTasks } from '@app/tasks';
 import { Command, Option } from 'commander';
 import { CheckFailed } from '../exit.js';
-import {
-  collect,
-  instant,
-  integerBetween,
-  JSON_OPTION,
-  type OutputOptions,
-  type TaskOptions,
-  TENANT_OPTION,
-} from '../options.js';
-import { formatCount } from '../output/count.js';
-import { taskJson, taskLines } from '../output/task-output.js';
+import { instant, integerBetween, JSON_OPTION, type TaskOptions, TENANT_OPTION } from '../options.js';
+import { printTask, taskJson } from '../output/task-output.js';
 import { print, sanitizeForTerminal, table } from '../output/terminal.js';
-import { clientName } from '../session/client-name.js';
-import { OPERATOR, operatorOf } from '../session/database-session.js';
+import { operatorOf } from '../session/database-session.js';
 import { withTasks } from '../session/task-session.js';
+import { sendCommand } from './send.command.js';
 import { taskEventCommands } from './task-events.commands.js';
 
 interface ListOptions extends TaskOptions {
@@ -30,15 +21,6 @@ interface ListOptions extends TaskOptions {
   readonly limit: number;
   readonly pageToken?: string;
 }
-
-interface SendOptions extends TaskOptions {
-  readonly subject: string;
-  readonly ring?: string[];
-  readonly task?: string;
-  readonly wait?: true;
-}
-
-const NO_WORKER_WARNING_MS = 5_000;
 
 /** Creates the commands for tasks. They run as an operator, who can access all tasks of a tenant; the audit log records it. */
 export function tasksCommand(): Command {
@@ -82,20 +64,7 @@ export function tasksCommand(): Command {
       printTask(options, view);
       if (view.state.status !== 'canceled') throw new CheckFailed();
     });
-  tasks
-    .command('send <text>')
-    .description('Send a text message as a member of a ring; without --task it starts a task of the default agent.')
-    .option('--tenant <tenant>', 'tenant of the sender', 'default')
-    .option('--subject <subject>', 'subject of the sender', OPERATOR)
-    .option(
-      '--ring <ring>',
-      'ring of the sender; repeatable, the first one is the ring of a new task (default: "ring:default")',
-      collect,
-    )
-    .option('--task <id>', 'existing task that receives the message, such as one that requires input')
-    .option('--wait', 'wait until the task ends or requires input; exit code 1 if it fails, is rejected or canceled')
-    .option(...JSON_OPTION)
-    .action(send);
+  tasks.addCommand(sendCommand());
   return tasks;
 }
 
@@ -128,44 +97,4 @@ async function list(options: ListOptions): Promise<void> {
     `${tasks.length} of ${formatCount(totalSize, 'task')}`,
     ...(nextPageToken === '' ? [] : [`Next page: --page-token ${nextPageToken}`]),
   ]);
-}
-
-async function send(text: string, options: SendOptions): Promise<void> {
-  const { tenant: tenantId, subject, ring: rings = ['ring:default'], task: taskId, wait = false } = options;
-  const principal = { tenantId, subject, role: 'member', rings, agents: [] } as const;
-  const message = { messageId: newId(), role: 'user', parts: [{ text }] } as const;
-  const request = {
-    message: { ...message, parts: [...message.parts] },
-    taskId,
-    request: { configuration: { returnImmediately: !wait }, clientName: clientName() },
-    acknowledged: !wait,
-  };
-  const view = await withTasks(
-    async ({ commands, signal }) => {
-      const { follower } = await commands.execute(new SendMessage(principal, request));
-      try {
-        if (wait) await waitForOutcome(follower, signal);
-        return (await follower.view())!;
-      } finally {
-        follower.close();
-      }
-    },
-    { agents: 'configured' },
-  );
-  printTask(options, view);
-  const { status } = view.state;
-  if (wait && isTerminal(status) && status !== 'completed' && status !== 'replied') throw new CheckFailed();
-}
-
-/** Waits for the outcome of the task, and prints a warning when no worker claims it. */
-async function waitForOutcome(follower: TaskFollower, signal: AbortSignal): Promise<void> {
-  const warning = setTimeout(() => {
-    if (follower.current.status !== 'submitted') return;
-    console.error('acta: no worker has claimed the task yet: start a server or `acta worker` on this database');
-  }, NO_WORKER_WARNING_MS);
-  await follower.untilOutcome(signal).finally(() => clearTimeout(warning));
-}
-
-function printTask(options: OutputOptions, view: TaskView): void {
-  print(options, taskJson(view), taskLines(view));
 }

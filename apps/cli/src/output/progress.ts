@@ -1,5 +1,5 @@
+import { pluralize } from '@app/domain';
 import type { OutputOptions } from '../options.js';
-import { pluralize } from './count.js';
 
 const WIDTH = 30;
 const REDRAW_INTERVAL_MS = 100;

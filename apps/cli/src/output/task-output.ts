@@ -1,6 +1,10 @@
 import { type Message, type Part, type TaskView, textOf } from '@app/domain';
 import { resolveView } from '@app/wire';
-import { sanitizeForTerminal, sanitizeLines, shorten } from './terminal.js';
+import type { OutputOptions } from '../options.js';
+import { print, sanitizeForTerminal, sanitizeLines, shorten } from './terminal.js';
+
+export const printTask = (options: OutputOptions, view: TaskView): void =>
+  print(options, taskJson(view), taskLines(view));
 
 /** Returns the machine-readable form of a task, which scripts depend on. */
 export function taskJson(view: TaskView) {
@@ -36,7 +40,7 @@ export function taskJson(view: TaskView) {
 }
 
 /** Formats a task for a terminal: its properties, history, status message and artifacts. */
-export function taskLines(view: TaskView): string[] {
+function taskLines(view: TaskView): string[] {
   const { taskId, state, statusMessage, history, artifacts } = resolveView(view);
   const properties: [string, string][] = [
     ['Task', taskId],

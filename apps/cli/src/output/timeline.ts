@@ -1,10 +1,10 @@
-import { type EventContent, type Part, type RecordedEvent, textOf } from '@app/domain';
+import { type EventContent, formatCount, type Part, type RecordedEvent, textOf } from '@app/domain';
 import type { StoredTaskEvent, TaskReader } from '@app/tasks';
-import { formatCount } from './count.js';
 import { pad, sanitizeForTerminal, shorten } from './terminal.js';
 
 const PAGE = 100;
 const SUMMARY_WIDTH = 72;
+export const ACTOR_WIDTH = 28;
 
 /** Reads the events of one task after a version, in order, page by page. */
 export async function* readTimeline(
@@ -31,18 +31,22 @@ export class TimelineFormat {
     const timeMs = Date.parse(event.recordedAt);
     const delta = this.previousMs === null ? '' : `+${formatSpan(timeMs - this.previousMs)}`;
     this.previousMs = timeMs;
-    const { actor_subject: subject, actor_role: role } = stored;
     return [
       event.recordedAt.replace('T', ' '),
       delta.padStart(9),
       String(event.version).padStart(4),
       pad(event.type, 22),
-      pad(shorten(sanitizeForTerminal(role === subject ? subject : `${subject} (${role})`), 28), 28),
+      pad(shorten(describeActor(stored), ACTOR_WIDTH), ACTOR_WIDTH),
       summarize(event),
     ]
       .join('  ')
       .trimEnd();
   }
+}
+
+/** Returns who caused an event, on one line that is safe for a terminal. */
+export function describeActor({ actor_subject: subject, actor_role: role }: StoredTaskEvent['stored']): string {
+  return sanitizeForTerminal(role === subject ? subject : `${subject} (${role})`);
 }
 
 /** Formats a time span: `12 ms`, `1.5 s`, `3 m 04 s`, `2 h 05 m`, `3 d 04 h`. */
@@ -102,7 +106,7 @@ function summarizeFacts(event: RecordedEvent): string[] {
     case 'CancelRequested':
       return [`until ${event.facts.deadline}`];
     case 'RunRetried':
-      return [`attempt ${event.facts.attempt}`, `not before ${event.facts.notBefore}`];
+      return [`attempt ${event.facts.attempt}`, startOf(event.facts.notBefore, event.recordedAt)];
     case 'MessageAccepted':
     case 'StatusReported':
     case 'InputRequested':
@@ -120,6 +124,10 @@ function summarizeFacts(event: RecordedEvent): string[] {
     }
   }
 }
+
+/** A retry without a wait has no time, or the time at which its run was lost. */
+const startOf = (notBefore: string | null, recordedAt: string): string =>
+  notBefore === null || notBefore <= recordedAt ? 'immediately' : `not before ${notBefore}`;
 
 /** Returns the machine-readable form of an event, which scripts depend on. Hashes are hexadecimal. */
 export function eventJson({ stored, event }: StoredTaskEvent) {

@@ -58,6 +58,16 @@ describe('summarize', () => {
     );
   });
 
+  it.each([
+    [null, 'attempt 2, immediately'],
+    [timeAfter(0), 'attempt 2, immediately'],
+    [timeAfter(-1), 'attempt 2, immediately'],
+    [timeAfter(1), `attempt 2, not before ${timeAfter(1)}`],
+  ])('states when a retry with the time %s can start', (notBefore, summary) => {
+    const facts = { attempt: 2, dispatcherGeneration: 2, notBefore, counted: true };
+    expect(summarize(accepted([], { type: 'RunRetried', facts, content: undefined }))).toBe(summary);
+  });
+
   it('states why the content of an event is missing', () => {
     const erased = { content: undefined, missing: 'erased' };
     expect(summarize(accepted([], erased))).toBe('(erased)');

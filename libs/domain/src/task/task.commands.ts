@@ -42,10 +42,13 @@ export interface PushTarget extends WebhookId {
   readonly url: string;
 }
 
-/** The retry after a lost run. `notBefore` (RFC 3339) includes the backoff and its jitter, because `decide` is pure. */
+/**
+ * The retry after a lost run. `notBefore` (RFC 3339) includes the backoff and its jitter, because `decide` is pure. Null: it may
+ * start immediately.
+ */
 export interface Retry {
   readonly maxAttempts: number;
-  readonly notBefore: string;
+  readonly notBefore: string | null;
 }
 
 /** Why a run ended without an outcome, and what follows. */

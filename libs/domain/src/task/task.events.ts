@@ -62,7 +62,7 @@ export interface TaskEventFacts {
     ownProcess?: true;
     seq?: number;
   };
-  RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string; counted: boolean };
+  RunRetried: { attempt: number; dispatcherGeneration: number; notBefore: string | null; counted: boolean };
   /** The webhook receives the events that follow. A second event of the same user and id replaces it. */
   PushConfigSet: WebhookId & { protocolVersion: string };
   /** With a reason: Acta retired the webhook. A later `PushConfigSet` of the same user and id creates it again. */

@@ -1,4 +1,4 @@
-import { validateRunOutput } from '../agent-output.js';
+import { validateRunOutput } from '../agent/agent-output.js';
 import { BOUNDS } from '../bounds.js';
 import { encodedBytes, type Message } from '../content.js';
 import { DomainError } from '../errors.js';
@@ -59,7 +59,11 @@ export function loseRun(state: TaskState, loss: Loss, seq?: number): TaskEvent[]
   };
   if (state.cancelDeadline !== null) return [lost, { type: 'TaskCanceled', facts: { reason: 'lease' } }];
   if (counted && state.attempts >= retry.maxAttempts) {
-    const text = `all ${retry.maxAttempts} attempts were lost; the last one: ${cause ?? reason}`;
+    const exhausted =
+      retry.maxAttempts === 1
+        ? 'the only attempt was lost'
+        : `all ${retry.maxAttempts} attempts were lost; the last one`;
+    const text = `${exhausted}: ${cause ?? reason}`;
     const message: Message = { messageId: `${run.id}:lost`, role: 'agent', parts: [{ text }] };
     return [lost, agentEvent('TaskFailed', { runId: run.id, seq: run.seq, reason: 'attempts-exhausted' }, message)];
   }

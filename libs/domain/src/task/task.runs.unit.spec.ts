@@ -227,7 +227,7 @@ describe('LoseRun', () => {
         {
           type: 'TaskFailed',
           facts: { reason: 'attempts-exhausted' },
-          content: { message: { parts: [{ text: 'all 1 attempts were lost; the last one: lease-expired' }] } },
+          content: { message: { parts: [{ text: 'the only attempt was lost: lease-expired' }] } },
         },
       ]);
   });
@@ -244,7 +244,7 @@ describe('LoseRun', () => {
       .when(loseRun({ reason: 'process-ended', cause, ownProcess: true, retry: { ...RETRY, maxAttempts: 1 } }))
       .then([
         { type: 'RunLost', facts: { reason: 'process-ended', cause, ownProcess: true } },
-        { content: { message: { parts: [{ text: `all 1 attempts were lost; the last one: ${cause}` }] } } },
+        { content: { message: { parts: [{ text: `the only attempt was lost: ${cause}` }] } } },
       ]);
   });
 

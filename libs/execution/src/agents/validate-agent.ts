@@ -31,6 +31,24 @@ export function validateAgent(
   if (!Array.isArray(agent.skills) || (agent.skills.length === 0 && !isUpstream)) {
     throw invalid(`${subject} needs skills (an array with at least one skill)`);
   }
+  // The card of an upstream agent is passed on as it is.
+  if (!isUpstream) requireSkills(agent.skills, (problem) => invalid(`${subject}: ${problem}`));
+  for (const field of ['inputModes', 'outputModes'] as const) {
+    const modes: unknown = agent[field];
+    if (modes !== undefined && !(isTexts(modes) && modes.length > 0)) {
+      throw invalid(`${field} of ${subject} must be an array of media types; omit it to allow any`);
+    }
+  }
+  const { concurrency, idempotency, retry } = agent;
+  if (concurrency !== undefined && !isCount(concurrency)) {
+    throw invalid(`concurrency of ${subject} must be a whole number from 1; omit it if there is no limit`);
+  }
+  if (idempotency !== undefined && idempotency !== 'on' && idempotency !== 'off') {
+    throw invalid(`idempotency of ${subject} must be "on" or "off"`);
+  }
+  if (retry !== undefined && !(isObject(retry) && (retry['attempts'] === undefined || isCount(retry['attempts'])))) {
+    throw invalid(`retry of ${subject} must be an object whose attempts are a whole number from 1`);
+  }
   const extensions: unknown = agent.extensions ?? [];
   if (!Array.isArray(extensions) || extensions.some((extension) => typeof extension?.uri !== 'string')) {
     throw invalid(`extensions of ${subject} must be an array of objects with a uri`);
@@ -42,3 +60,27 @@ export function validateAgent(
   }
   return agent as Agent;
 }
+
+/** Checks what the schema of the agent card requires of each skill. */
+function requireSkills(skills: readonly unknown[], invalid: (problem: string) => AgentModuleError): void {
+  const ids = new Set<unknown>();
+  skills.forEach((skill, index) => {
+    if (!isObject(skill)) throw invalid(`skills[${index}] must be an object`);
+    for (const field of ['id', 'name', 'description']) {
+      const value = skill[field];
+      if (typeof value !== 'string' || value === '')
+        throw invalid(`skills[${index}].${field} must be a string with text`);
+    }
+    if (!isTexts(skill['tags'])) throw invalid(`skills[${index}].tags must be an array of strings, which may be empty`);
+    if (ids.has(skill['id'])) throw invalid(`two skills have the id "${String(skill['id'])}"; rename one of them`);
+    ids.add(skill['id']);
+  });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((entry) => typeof entry === 'string' && entry !== '');
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 1;

@@ -75,6 +75,26 @@ describe.each(['none', 'process'] as const)('The contract of agents, with the is
     expect(outcomeOf(await run(text))).toEqual(outcome);
   });
 
+  it.each([
+    ['requireInput', 'requireInput() needs a message'],
+    ['requireAuth', 'requireAuth() needs a message'],
+    ['fail', 'fail() needs a message'],
+    ['reject', 'reject() needs a message'],
+    ['reply', 'reply() needs a message'],
+    ['working null', 'working() needs a message'],
+    ['complete 5', 'complete() needs a message'],
+    ['cancel {}', 'cancel() needs a message'],
+    ['reply {"parts":"text"}', 'the message of reply() has no parts'],
+    ['requireInput []', 'the message of requireInput() has no parts'],
+    ['artifact', 'artifact() needs an object with parts'],
+    ['artifact "text"', 'artifact() needs an object with parts'],
+    ['attach', 'attach() needs an object with taskId, contextId and messageId'],
+  ])('fails the task with a sentence that names the method if the agent calls %s', async (call, problem) => {
+    const view = await run(`calls ${call}`);
+    expect(outcomeOf(view)).toContain(`failed: invalid agent response: ${problem}`);
+    expect(await lastFacts(view)).toMatchObject({ reason: 'invalid-agent-response' });
+  });
+
   it.each(['no-parts', 'bad-id'])('fails the task as an invalid response of the agent for "%s"', async (text) => {
     const view = await run(text);
     expect(view.state.status).toBe('failed');
@@ -157,7 +177,7 @@ describe.each(['none', 'process'] as const)('The contract of agents, with the is
   it('aborts the signal at the time limit of the agent, and counts the attempt', async () => {
     const view = await run('slow', {}, 'limited');
     const cause = 'the run exceeded its time limit of 0.2 s';
-    expect(outcomeOf(view)).toBe(`failed: all 1 attempts were lost; the last one: ${cause}`);
+    expect(outcomeOf(view)).toBe(`failed: the only attempt was lost: ${cause}`);
     const lost = (await replica.events(alice.tenantId, view.taskId)).find(({ type }) => type === 'RunLost');
     expect(lost!.facts).toMatchObject({ reason: 'timed-out', cause });
     const { statusMessage } = await run('report limited', {}, 'limited');

@@ -1,7 +1,7 @@
 import { backoffMs, retryAt, type RetryPolicy } from '@app/domain';
 
 /** The retry of a released run: immediately. A release uses no attempt, so the limit does not apply. */
-export const RELEASED = { maxAttempts: 1, notBefore: new Date(0).toISOString() };
+export const RELEASED = { maxAttempts: 1, notBefore: null };
 
 /** Returns the retry of a lost run. `attempt` counts from 1. `now` is the database time in milliseconds since 1970. */
 export const retryAfterAttempt = (policy: RetryPolicy, attempt: number, now: number) => ({

@@ -1,6 +1,6 @@
 import { type Message, type RunOutput, textOf } from '@app/domain';
 import type { AgentContext, MessageInput } from '../agents/agent.contract.js';
-import { toArtifactOutput, toMessage } from './agent-output.js';
+import { toArtifactOutput, toMessage, toUpstreamTask } from './agent-output.js';
 import type { AgentTurn, TurnInbox } from './agent-turn.js';
 
 /** Returns the `ctx` that an agent receives for one run. It is created in the process that executes the agent. */
@@ -19,8 +19,9 @@ export function createAgentContext({
     written.catch(() => undefined);
     return written;
   };
-  const messageOf = (input: MessageInput) => ({ message: toMessage(input, taskId) });
-  const optionalMessageOf = (input: MessageInput | undefined) => (input === undefined ? {} : messageOf(input));
+  const messageOf = (input: MessageInput, method: string) => ({ message: toMessage(input, taskId, method) });
+  const optionalMessageOf = (input: MessageInput | undefined, method: string) =>
+    input === undefined ? {} : messageOf(input, method);
   return {
     ...facts,
     ...conversation,
@@ -28,17 +29,16 @@ export function createAgentContext({
     metadata: conversation.message.metadata ?? {},
     requestOf: (message) => requests.get(message) ?? null,
     signal,
-    attach: ({ taskId: id, contextId: upstreamContextId, messageId }) =>
-      write({ type: 'status', upstream: { taskId: id, contextId: upstreamContextId, messageId } }),
-    working: (input) => write({ type: 'status', ...optionalMessageOf(input) }),
+    attach: (upstream) => write({ type: 'status', upstream: toUpstreamTask(upstream, taskId) }),
+    working: (input) => write({ type: 'status', ...optionalMessageOf(input, 'working') }),
     artifact: (input) => write(toArtifactOutput(input, (id) => turnOutput.hasStarted(id), taskId)),
-    requireInput: (input) => write({ type: 'input-required', ...messageOf(input) }),
-    requireAuth: (input) => write({ type: 'auth-required', ...messageOf(input) }),
-    complete: (input) => write({ type: 'complete', ...optionalMessageOf(input) }),
-    fail: (input) => write({ type: 'fail', ...messageOf(input) }),
-    reject: (input) => write({ type: 'reject', ...messageOf(input) }),
-    cancel: (input) => write({ type: 'canceled', ...optionalMessageOf(input) }),
-    reply: (input) => write({ type: 'reply', ...messageOf(input) }),
+    requireInput: (input) => write({ type: 'input-required', ...messageOf(input, 'requireInput') }),
+    requireAuth: (input) => write({ type: 'auth-required', ...messageOf(input, 'requireAuth') }),
+    complete: (input) => write({ type: 'complete', ...optionalMessageOf(input, 'complete') }),
+    fail: (input) => write({ type: 'fail', ...messageOf(input, 'fail') }),
+    reject: (input) => write({ type: 'reject', ...messageOf(input, 'reject') }),
+    cancel: (input) => write({ type: 'canceled', ...optionalMessageOf(input, 'cancel') }),
+    reply: (input) => write({ type: 'reply', ...messageOf(input, 'reply') }),
     messages: () => readMessages(inbox, signal),
   };
 }

@@ -1,4 +1,4 @@
-import { DomainError } from '@app/domain';
+import { DomainError, formatCount } from '@app/domain';
 import { Database, type NamedStatement } from '@app/storage';
 import { Injectable } from '@nestjs/common';
 
@@ -31,7 +31,7 @@ export class Admission {
     if (row!.queued < queuedPerTenant) return;
     throw new DomainError(
       'Overloaded',
-      `the tenant has ${queuedPerTenant} queued tasks, which is the limit; nothing was stored; send the message again later`,
+      `the tenant has ${formatCount(queuedPerTenant, 'queued task')}, which is the limit; nothing was stored; send the message again later`,
       { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   }

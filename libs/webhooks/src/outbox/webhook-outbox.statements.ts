@@ -111,7 +111,8 @@ export const FIND_DELIVERIES: NamedStatement = {
   name: 'find_deliveries',
   text: `select d.* from push_delivery d
     where ($1::text is null or d.tenant_id = $1) and ($2::uuid is null or d.task_id = $2) and d.state = any($3::text[])
-    order by d.created_at desc, d.tenant_id, d.task_id, d.subject, d.config_id, d.version desc limit $4`,
+      and ($4::text is null or d.config_id = $4)
+    order by d.created_at desc, d.tenant_id, d.task_id, d.subject, d.config_id, d.version desc limit $5`,
 };
 
 /**

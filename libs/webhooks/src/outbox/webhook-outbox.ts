@@ -173,12 +173,18 @@ export class WebhookOutbox {
 
   /** Lists the deliveries of all tenants for operators, newest first. */
   async find(
-    filter: { readonly tenantId?: string; readonly taskId?: string; readonly states: readonly WebhookDeliveryState[] },
+    filter: {
+      readonly tenantId?: string;
+      readonly taskId?: string;
+      readonly configId?: string;
+      readonly states: readonly WebhookDeliveryState[];
+    },
     limit: number,
   ): Promise<WebhookDelivery[]> {
-    const { tenantId = null, taskId = null, states } = filter;
+    const { tenantId = null, taskId = null, configId = null, states } = filter;
     if (taskId !== null && !isUuid(taskId)) return [];
-    return (await this.database.run<DeliveryRow>(FIND_DELIVERIES, [tenantId, taskId, states, limit])).map(deliveryOf);
+    const values = [tenantId, taskId, states, configId, limit];
+    return (await this.database.run<DeliveryRow>(FIND_DELIVERIES, values)).map(deliveryOf);
   }
 
   /** Resets dead deliveries to pending and returns them. A webhook can receive them after later events. */

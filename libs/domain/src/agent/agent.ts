@@ -1,5 +1,5 @@
-import type { RetryPolicy } from './backoff.js';
-import type { JsonObject } from './content.js';
+import type { RetryPolicy } from '../backoff.js';
+import type { JsonObject } from '../content.js';
 
 /** A skill of an agent, as its card describes it (A2A section 4.4.5). */
 export interface AgentSkill {

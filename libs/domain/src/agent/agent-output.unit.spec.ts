@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { validateRunOutput } from './agent-output.js';
-import type { Json, Part } from './content.js';
-import { DomainError } from './errors.js';
+import type { Json, Part } from '../content.js';
+import { DomainError } from '../errors.js';
 
 const nested = (depth: number): Json => (depth === 0 ? 1 : [nested(depth - 1)]);
 

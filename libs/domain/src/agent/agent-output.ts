@@ -1,8 +1,8 @@
-import { BOUNDS } from './bounds.js';
-import { contentProblem } from './content.js';
-import { DomainError } from './errors.js';
-import { isPrintableId } from './ids.js';
-import type { RunOutput } from './task/task.commands.js';
+import { BOUNDS } from '../bounds.js';
+import { contentProblem } from '../content.js';
+import { DomainError } from '../errors.js';
+import { isPrintableId } from '../ids.js';
+import type { RunOutput } from '../task/task.commands.js';
 
 /** Checks the output of an agent before it is recorded. Throws InvalidAgentResponse for output that no client could receive. */
 export function validateRunOutput(output: RunOutput, taskId: string): void {
