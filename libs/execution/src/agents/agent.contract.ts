@@ -8,7 +8,8 @@ import type {
   Part,
   RetryPolicy,
   UpstreamTask,
-} from '@app/domain';
+  // By path, so that the types resolve outside of the repository, too.
+} from '../../../domain/src/index.js';
 
 /** What an agent module exports. It is a plain object and needs no import from Acta. */
 export interface Agent {
