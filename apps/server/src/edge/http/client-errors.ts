@@ -10,18 +10,15 @@ import { encodeErrorFor, type ErrorContext, errorContextOf } from './error-respo
 /** The limit of Node for the request line and the headers. */
 export const MAX_HEADER_BYTES = 49_152;
 
-/** The last request of a connection, and its reply. */
-interface Exchange {
-  readonly request: EdgeRequest;
-  readonly reply: FastifyReply;
-}
-
-const lastExchange = new WeakMap<Socket, Exchange>();
+/** The reply to the last request of each connection. */
+const lastReply = new WeakMap<Socket, FastifyReply>();
 
 /** Remembers the last request of each connection, for an error in its body or after it. */
 export function rememberRequests(fastify: FastifyInstance): void {
-  fastify.addHook('onRequest', async (request, reply) => {
-    lastExchange.set(request.raw.socket, { request: request as EdgeRequest, reply });
+  // Without a promise, because it runs for every request.
+  fastify.addHook('onRequest', (request, reply, done) => {
+    lastReply.set(request.raw.socket, reply);
+    done();
   });
 }
 
@@ -31,14 +28,15 @@ export function rememberRequests(fastify: FastifyInstance): void {
  */
 export function respondToClientError(this: FastifyInstance, error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  const last = lastExchange.get(socket);
-  const pending = last === undefined || last.reply.raw.writableFinished ? undefined : last;
-  const mustNotWrite = pending !== undefined && (pending.request.raw.complete || pending.reply.raw.headersSent);
+  const last = lastReply.get(socket);
+  const pending = last === undefined || last.raw.writableFinished ? undefined : last;
+  const mustNotWrite = pending !== undefined && (pending.request.raw.complete || pending.raw.headersSent);
   if (!socket.writable || mustNotWrite) {
     socket.destroy();
     return;
   }
-  const context = pending === undefined ? contextOf(this.routeTable, error) : errorContextOf(pending.request);
+  const context =
+    pending === undefined ? contextOf(this.routeTable, error) : errorContextOf(pending.request as EdgeRequest);
   const rejected = rejectionOf(error);
   const { body } = encodeErrorFor(context, rejected.error);
   const text = JSON.stringify(body);
