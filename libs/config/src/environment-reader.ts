@@ -96,12 +96,17 @@ export function invalidValue(name: string, value: string, advice: string): Confi
 export const alternatives = (choices: readonly string[]): string =>
   choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 
-/** Returns the known name that differs in at most a third of the characters after the prefix. Null: all are too different. */
+/**
+ * Returns the known name that differs in at most a third of the characters after the prefix, or else the only one that starts with
+ * the whole name. Null: all are too different.
+ */
 function closeName(name: string, known: readonly string[], prefix: string): string | null {
   const distances = known.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
   const [nearest] = distances.toSorted((a, b) => a.distance - b.distance);
   const maximum = Math.max(1, Math.floor((name.length - prefix.length) / 3));
-  return nearest !== undefined && nearest.distance <= maximum ? nearest.candidate : null;
+  if (nearest !== undefined && nearest.distance <= maximum) return nearest.candidate;
+  const longer = known.filter((candidate) => candidate.startsWith(`${name}_`));
+  return longer.length === 1 ? longer[0]! : null;
 }
 
 /** The Levenshtein distance, computed row by row. */
